@@ -1,0 +1,283 @@
+// The agent's dealings with the coordinator: beats, orders, leases, its end.
+#include "core/agent/agent.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+#include "core/membership/hash.h"
+#include "core/mutants.h"
+
+namespace elastic {
+namespace {
+constexpr std::size_t kMaxUnacked =
+    64;  // beats; older ones than these cannot renew a lease any more
+constexpr std::size_t kReportsPerBeat = 8;  // bounds the size of a beat
+}  // namespace
+
+void Agent::start(Time now, AgentId self, std::uint64_t /*seed*/, Effects& effects) {
+  ELASTIC_ASSERT(!self_);
+  self_ = self;
+  lease_from_ = now;
+  waiting_since_ = now;
+  effects.push_back(KillLeftovers{});
+  effects.push_back(ArmTimer{TimerId::kBeat, timeouts_.beat});
+  if (job_.join_timeout) effects.push_back(ArmTimer{TimerId::kJoin, *job_.join_timeout});
+}
+
+void Agent::follow(Time now, LeadId lead, AgentId leader, Effects& effects) {
+  if (lead < lead_seen_ || (lead == lead_seen_ && leader == leader_)) return;
+  lead_seen_ = lead;
+  leader_ = leader;
+  if (group_ != Group::kCleaning || !exit_) beat(now, effects);
+}
+
+AgentState Agent::state() const {
+  if (ended_) return AgentState::kEnded;
+  const bool has_left = placed_ && left_for_ > placed_;
+  switch (group_) {
+    case Group::kCleaning:
+      return AgentState::kCleaning;
+    case Group::kPreparing:
+      return AgentState::kWaiting;
+    case Group::kNone:
+      return has_left && !native() ? AgentState::kLeft : AgentState::kWaiting;
+    case Group::kReady:
+      return has_left ? AgentState::kLeft : AgentState::kPrepared;
+    case Group::kEntering:
+      return AgentState::kEntering;
+    case Group::kRunning:
+      return AgentState::kRunning;
+    case Group::kLeaving:
+      return AgentState::kLeaving;
+    case Group::kFinished:
+      return AgentState::kFinished;
+  }
+  return AgentState::kWaiting;
+}
+
+JournalLife Agent::holding() const {
+  const bool something = in_round() || group_ == Group::kLeaving || held_.has_value();
+  return something ? placed_.journal : JournalLife{};
+}
+
+// Says everything that the coordinator may need, and remembers when: the lease counts from the
+// sending.
+void Agent::beat(Time now, Effects& effects) {
+  effects.push_back(ArmTimer{TimerId::kBeat, timeouts_.beat});
+  if (!leader_) return;
+  Beat beat;
+  beat.from = self_;
+  beat.number = BeatNo{++beats_.value};
+  beat.lead_seen = lead_seen_;
+  beat.state = state();
+  beat.workers = job_.workers_per_node;
+  beat.placed = placed_;
+  const bool inside = group_ == Group::kRunning || group_ == Group::kFinished;
+  beat.entered = inside ? entered_ : RoundId{};
+  beat.entered_newest = entered_newest_;
+  beat.left_for = left_for_;
+  beat.reaped_below = reaped_below_;
+  beat.held = held_;
+  beat.saved = saved_;
+  beat.last_step = last_step_;
+  const std::size_t reports = std::min(failures_.size(), kReportsPerBeat);
+  beat.failures.assign(failures_.begin(), failures_.begin() + static_cast<std::ptrdiff_t>(reports));
+  if (in_round()) beat.failed_edges = failed_edges_;
+  if (leave_at_) beat.leaving_in = std::max(*leave_at_ - now, Duration(0));
+  if (sent_.size() >= kMaxUnacked) sent_.erase(sent_.begin());
+  sent_.emplace_back(beat.number, now);
+  effects.push_back(Send{leader_.node, std::move(beat)});
+}
+
+void Agent::send_last_beat(Time now, Effects& effects) {
+  ELASTIC_ASSERT(ended_);
+  beat(now, effects);
+  effects.push_back(CancelTimer{TimerId::kBeat});
+}
+
+void Agent::on_order(Time now, const Order& order, Effects& effects) {
+  const bool superseded = order.lead < lead_seen_ && !ELASTIC_MUTANT("stale_order_obeyed");
+  if (superseded || (holding() && order.lead.journal != holding())) {
+    effects.push_back(Note{NoteKind::kRefused, order.from.node, {}, order.lead.record.value, 0, 0});
+    return;
+  }
+  if (order.lead > lead_seen_) {
+    lead_seen_ = order.lead;
+    leader_ = order.from;
+    beat(now, effects);
+  }
+  if (ended_) return;
+  if (order.beat) acknowledged(now, order, effects);
+  take_report(now, order, effects);
+  if (order.verdict) {
+    on_verdict(now, *order.verdict, effects);
+    return;
+  }
+  const bool newer = order.leave_for > left_for_ && order.leave_for > placed_;
+  if (newer) leave(now, order.leave_for, order.planned, effects);
+  if (order.placement) accept(now, *order.placement, effects);
+  if (!in_round()) wait_ = order.wait;
+  leave_when_unneeded(now, order, effects);
+}
+
+// What the coordinator has taken note of need not be said again.
+void Agent::take_report(Time /*now*/, const Order& order, Effects& effects) {
+  std::erase_if(failures_, [&](const FailureReport& failure) {
+    return failure.number <= order.failures_seen;
+  });
+  if (saved_ && order.checkpoint_round == saved_->round && order.checkpoint_step >= saved_->step) {
+    saved_.reset();
+  }
+  if (order.checkpoint > checkpoint_told_) {
+    checkpoint_told_ = order.checkpoint;
+    effects.push_back(
+        TellCheckpoint{order.checkpoint, order.checkpoint_step, order.checkpoint_round});
+  }
+}
+
+void Agent::acknowledged(Time now, const Order& order, Effects& effects) {
+  const auto at = std::find_if(sent_.begin(), sent_.end(),
+                               [&](const auto& entry) { return entry.first == order.beat; });
+  if (at == sent_.end()) return;
+  const Time from = at->second;
+  sent_.erase(sent_.begin(), at + 1);
+  if (ever_acked_ && from <= lease_from_) return;
+  ever_acked_ = true;
+  lease_from_ = from;
+  // Asked to leave, or superseded: what runs below that must not continue on this acknowledgement.
+  effects.push_back(RenewLease{from, std::max(order.running, order.leave_for)});
+  const Duration age = now - from;
+  effects.push_back(ArmTimer{TimerId::kLease, std::max(timeouts_.lease - age, Duration(0))});
+  effects.push_back(ArmTimer{TimerId::kOrphan, std::max(timeouts_.orphan - age, Duration(0))});
+}
+
+// A place is taken only by workers that are outside any round, and only under a lease.
+void Agent::accept(Time now, const Placement& placement, Effects& effects) {
+  if (placement.round <= placed_ || placement.round < left_for_ || exit_) return;
+  const bool idle = native() ? group_ == Group::kReady : group_ == Group::kNone;
+  const Duration bound = native() ? timeouts_.orphan : timeouts_.lease;
+  if (!idle || !ever_acked_ || now - lease_from_ >= bound) return;
+  ELASTIC_ASSERT(placement.round > entered_newest_);
+  placed_ = placement.round;
+  first_rank_ = placement.first_rank;
+  entered_ = {};
+  failed_edges_.clear();
+  saved_.reset();
+  stopping_ = false;
+  killed_.clear();
+  group_ = Group::kEntering;
+  alive_ = job_.workers_per_node;
+  wait_ = WaitReason::kNone;
+  effects.push_back(CancelTimer{TimerId::kJoin});
+  effects.push_back(EnterRound{placement});
+  effects.push_back(RenewLease{lease_from_, placement.round});
+  beat(now, effects);
+}
+
+void Agent::on_verdict(Time now, const Verdict& verdict, Effects& effects) {
+  switch (verdict.kind) {
+    case Verdict::Kind::kSucceeded:
+      return end(now, ExitReason::kSucceeded, effects);
+    case Verdict::Kind::kProgramFailed:
+      return end(now, ExitReason::kProgramFailed, effects);
+    case Verdict::Kind::kGaveUp:
+      return end(now, ExitReason::kGaveUp, effects);
+    case Verdict::Kind::kStopped:
+      return end(now, ExitReason::kStopped, effects);
+  }
+}
+
+void Agent::on_journal_lost(Time now, Effects& effects) {
+  end(now, ExitReason::kJournalLost, effects);
+}
+
+void Agent::on_leave_notice(Time now, const LeaveNotice& notice, Effects& effects) {
+  leave_at_ = now + notice.deadline;
+  effects.push_back(ArmTimer{TimerId::kResize, notice.deadline});
+  beat(now, effects);
+}
+
+// An announced leave is complete when the newest round was recorded without this node, or it never
+// was in one. The host of the journal stays to serve it.
+void Agent::leave_when_unneeded(Time now, const Order& order, Effects& effects) {
+  if (!leave_at_ || exit_ || in_round() || group_ == Group::kLeaving) return;
+  if (order.placement || (placed_ && order.running <= placed_)) return;
+  if (job_.journal == JournalKind::kHosted && job_.journal_host == self_.node) return;
+  end(now, ExitReason::kLeft, effects);
+}
+
+void Agent::end(Time now, ExitReason reason, Effects& effects) {
+  if (exit_) return;
+  exit_ = reason;
+  effects.push_back(CancelTimer{TimerId::kJoin});
+  effects.push_back(CancelTimer{TimerId::kPrepare});
+  if (alive_ == 0 || group_ == Group::kNone) {
+    ended_ = true;
+    held_.reset();
+    return;
+  }
+  stop_all(now, effects);
+}
+
+void Agent::on_timer(Time now, TimerId timer, Effects& effects) {
+  switch (timer) {
+    case TimerId::kBeat:
+      if (native() && alive_ > 0 && (in_round() || group_ == Group::kLeaving)) {
+        effects.push_back(PollWorkers{});
+      }
+      beat(now, effects);
+      return;
+    case TimerId::kLease:
+      effects.push_back(Note{NoteKind::kLeaseLapsed, self_.node, placed_, 0, 0, 0});
+      return;
+    case TimerId::kOrphan:
+      effects.push_back(Note{NoteKind::kOrphaned, self_.node, placed_, 0, 0, 0});
+      if (in_round() || group_ == Group::kLeaving) {
+        leaving_for_ = std::max(leaving_for_, after_placed());
+        group_ = Group::kLeaving;
+        stopping_ = true;
+        effects.push_back(StopWorkers{true});
+      }
+      return;
+    case TimerId::kStop:
+      if (alive_ > 0 && (group_ == Group::kLeaving || exit_)) {
+        stopping_ = true;
+        effects.push_back(StopWorkers{true});
+        effects.push_back(ArmTimer{TimerId::kStop, std::max(job_.stop_grace, timeouts_.beat)});
+      }
+      return;
+    case TimerId::kResize:
+      // The deadline of the leave: whatever the coordinator could do by now, this node goes.
+      if (in_round()) leave(now, after_placed(), false, effects);
+      return;
+    case TimerId::kJoin:
+      if (!in_round()) end(now, ExitReason::kJoinTimeout, effects);
+      return;
+    case TimerId::kPrepare:
+      prepare(now, effects);
+      return;
+    default:
+      return;
+  }
+}
+
+void Agent::check() const {
+  ELASTIC_ASSERT(entered_newest_ <= placed_);
+  ELASTIC_ASSERT(!in_round() || left_for_ <= placed_);
+  ELASTIC_ASSERT(group_ != Group::kRunning || entered_ == placed_);
+  ELASTIC_ASSERT(reaped_below_ <= left_for_);
+  ELASTIC_ASSERT(alive_ <= job_.workers_per_node);
+  ELASTIC_ASSERT(!held_ || held_->entered <= entered_newest_);
+  ELASTIC_ASSERT(!ended_ || exit_);
+}
+
+std::uint64_t Agent::digest() const {
+  Hash hash;
+  hash(self_, lead_seen_, leader_, beats_, sent_, lease_from_, group_, alive_, placed_, first_rank_,
+       entered_, entered_newest_, left_for_, leaving_for_, leaving_planned_, reaped_below_, held_,
+       saved_, last_step_, failures_, failure_count_, failed_edges_, wait_, waiting_since_,
+       failed_starts_, stopping_, killed_, checkpoint_told_, leave_at_, exit_, ended_, ever_acked_);
+  return hash.value();
+}
+
+}  // namespace elastic

@@ -1,0 +1,139 @@
+// The agent that leads: collects beats, decides rounds, answers (design sections 3 and 4).
+//
+// Alternatives rejected: callbacks into transport and journal (ScyllaDB's raft/fsm.hh tells why);
+// deciding from differences ("node x joined") instead of whole states, which loses its footing at
+// the first lost message; a member list in every order, which makes a change cost O(N^2) bytes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/agent/io.h"
+#include "core/membership/config.h"
+#include "core/membership/forming.h"
+#include "core/membership/journal_client.h"
+
+namespace elastic {
+
+// Invariants:
+//  1. It acts only between the return of its own Lead and the reading of a newer one.
+//  2. A beat is acknowledged only after a journal read begun later than its arrival has shown the
+//  own Lead
+//     as the newest.
+//  3. A World is recorded only when every earlier round is dead, and names a holder of the newest
+//  possibly
+//     committed state, unless none can be left.
+//  4. At most one append is pending.
+class Coordinator {
+ public:
+  enum class Phase : std::uint8_t {
+    kIdle,      // does not lead
+    kAdopting,  // learns who is in the newest World
+    kForming,   // members leave, joiners come
+    kRunning,   // the newest World is announced
+    kEnding,    // a Verdict is recorded
+  };
+
+  Coordinator(const JobConfig& job, const Timeouts& timeouts) : job_(job), timeouts_(timeouts) {}
+
+  void start(AgentId self) { self_ = self; }
+  // The own Lead was read in the journal. `known` are nodes to announce it to.
+  void lead(Time now, LeadId lead, const std::set<NodeId>& known, JournalClient& journal,
+            Effects& effects);
+  // A newer Lead was read, or the node ends.
+  void stand_down(Time now, Effects& effects);
+
+  void on_beat(Time now, const Beat& beat, JournalClient& journal, Effects& effects);
+  void on_peer_closed(Time now, NodeId peer, JournalClient& journal, Effects& effects);
+  void on_tick(Time now, JournalClient& journal, Effects& effects);
+  void on_journal(Time now, const JournalEvent& event, JournalClient& journal, Effects& effects);
+  void on_stop_job(Time now, JournalClient& journal, Effects& effects);
+
+  bool leading() const { return phase_ != Phase::kIdle; }
+  // It has just heard fewer than min nodes for a lease: the node should stand down.
+  bool suspended() const { return suspended_; }
+  // Every node that it hears has the verdict.
+  bool all_ended() const;
+
+  Phase phase() const { return phase_; }
+  LeadId lead_id() const { return lead_; }
+  WaitReason waiting() const { return wait_; }
+  const Peers& peers() const { return peers_; }
+
+  void check(const JournalClient& journal) const;
+  std::uint64_t digest() const;
+
+ private:
+  struct SaveTally {
+    SaveReport report;
+    std::set<NodeId> in;
+  };
+
+  // coordinator.cc: what is heard.
+  void note_failures(Peer& peer, const Beat& beat, const JournalView& view, Effects& effects);
+  void note_save(const Beat& beat, const JournalView& view);
+  void acknowledge(Time now, std::uint64_t read_done, const JournalView& view, Effects& effects);
+  void settle_append(Time now, const Record& record, JournalClient& journal, Effects& effects);
+  Peer& peer_of(Time now, const Beat& beat, bool* changed);
+
+  // decisions.cc: what follows.
+  void evaluate(Time now, JournalClient& journal, Effects& effects);
+  void mark_lost(Time now, const JournalView& view, Effects& effects);
+  void count_heard(Time now);
+  void adopt(Time now, JournalClient& journal, Effects& effects);
+  void watch(Time now, JournalClient& journal, Effects& effects);
+  void form(Time now, JournalClient& journal, Effects& effects);
+  bool commit_save(Time now, JournalClient& journal, Effects& effects);
+  bool conclude(Time now, JournalClient& journal, Effects& effects);
+  void ask_leave(Time now, RoundCause cause, bool planned, const JournalView& view,
+                 Effects& effects);
+  void record_world(Time now, Forming forming, JournalClient& journal, Effects& effects);
+  std::optional<RoundCause> broken(Time now, const World& world, Effects& effects);
+  std::optional<RoundCause> stalled(Time now, const World& world);
+  std::optional<RoundCause> edge_failed(Time now, const World& world);
+  void sit_out_worst(Time now, const World& world);
+  bool wants_resize(Time now, const World& world);
+  bool joiner(Time now, const Peer& peer, const World& world) const;
+  void note_joiners(Time now, const JournalView& view);
+  bool counts(const FailureReport& failure) const;
+  void wait_for(WaitReason reason, Effects& effects);
+  Order order_for(const Peer& peer, const JournalView& view) const;
+  void push(const JournalView& view, Effects& effects);
+  FormingView forming_view(Time now, const JournalView& view) const;
+
+  JobConfig job_;
+  Timeouts timeouts_;
+  AgentId self_;
+  Phase phase_ = Phase::kIdle;
+  bool suspended_ = false;
+  LeadId lead_;
+  Time lead_return_{};
+  Time enough_heard_{};  // last time at least min nodes were heard
+  Peers peers_;
+  std::map<NodeId, std::uint64_t> awaiting_;  // unacknowledged beats: the read that each waits for
+  std::set<NodeId> announce_to_;              // told of the Lead, not heard yet
+
+  RoundId target_;  // kForming: the round asked for
+  RoundCause cause_ = RoundCause::kFirst;
+  bool planned_ = false;
+  Time planned_until_{};
+  Time forming_since_{};
+  Time last_join_{};
+  std::set<NodeId> joined_;  // in, in this forming, and no member of the last World
+  WaitReason wait_ = WaitReason::kNone;
+
+  Time recorded_at_{};               // kRunning: since when
+  Time running_since_ = kEndOfTime;  // every member has entered
+  std::set<NodeId> entered_;
+  Step best_step_;                // newest step that a member of the newest World reported
+  Time edge_since_ = kEndOfTime;  // first failed edge of the newest World
+  std::optional<FailureReport> first_failure_;  // of the newest World
+  std::uint32_t start_failures_ = 0;            // programs that ended before there was a round
+  std::optional<SaveTally> saving_;
+  std::optional<Verdict> stop_with_;  // operator
+};
+
+}  // namespace elastic

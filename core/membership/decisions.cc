@@ -1,0 +1,415 @@
+// What the coordinator decides from what it has heard: loss, adoption, change of round, end of the
+// job.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/assert.h"
+#include "core/membership/coordinator.h"
+
+namespace elastic {
+namespace {
+
+// A node that announces its leave trains on until so long before its deadline: longer than a step
+// of any usual job plus the change of round, and the whole of a 30 s notice.
+constexpr Duration kLeaveLead = std::chrono::seconds(30);
+
+RoundId next_round(const JournalView& view) {
+  if (!view.world) return {view.life, 1};
+  return {view.life, view.world->round.number + 1};
+}
+
+const Peer* find(const Peers& peers, NodeId node) {
+  const auto at = peers.find(node);
+  return at == peers.end() ? nullptr : &at->second;
+}
+
+}  // namespace
+
+FormingView Coordinator::forming_view(Time now, const JournalView& view) const {
+  return {job_, timeouts_, view, peers_, now, lead_return_, target_, forming_since_, last_join_};
+}
+
+void Coordinator::evaluate(Time now, JournalClient& journal, Effects& effects) {
+  if (!leading()) return;
+  const JournalView& view = journal.view();
+  mark_lost(now, view, effects);
+  count_heard(now);
+  if (phase_ == Phase::kEnding || journal.appending()) return;
+  if (view.verdict) {
+    phase_ = Phase::kEnding;
+    push(view, effects);
+    return;
+  }
+  if (conclude(now, journal, effects) || commit_save(now, journal, effects)) return;
+  if (phase_ == Phase::kAdopting) {
+    adopt(now, journal, effects);
+  } else if (phase_ == Phase::kRunning) {
+    watch(now, journal, effects);
+  }
+  if (phase_ == Phase::kForming) form(now, journal, effects);
+}
+
+void Coordinator::mark_lost(Time now, const JournalView& view, Effects& effects) {
+  for (auto it = peers_.begin(); it != peers_.end();) {
+    Peer& peer = it->second;
+    const bool silent = now - peer.heard > timeouts_.lost_after || now >= peer.suspect_at;
+    if (!peer.lost && silent) {
+      peer.lost = true;
+      effects.push_back(Note{NoteKind::kNodeLost, it->first, {}, peer.beat.from.life.value, 0, 0});
+    }
+    // Forget who has been away for longer than any bound that counts from its last acknowledgement.
+    const bool old = now - peer.heard > 2 * with_drift(timeouts_.orphan);
+    const bool member = view.world && index_of(*view.world, it->first) < view.world->members.size();
+    if (peer.lost && old && !member && peer.sits_out_until <= now) {
+      awaiting_.erase(it->first);
+      it = peers_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+}
+
+// A leader that hears fewer than min nodes for one lease can lead nobody anywhere; others may hear
+// more.
+void Coordinator::count_heard(Time now) {
+  std::uint32_t heard = 0;
+  for (const auto& [node, peer] : peers_) {
+    if (!peer.lost && peer.beat.state != AgentState::kEnded) ++heard;
+  }
+  if (heard >= job_.min_nodes || phase_ == Phase::kEnding) {
+    enough_heard_ = now;
+  } else if (now - enough_heard_ >= timeouts_.lease) {
+    suspended_ = true;
+  }
+}
+
+void Coordinator::wait_for(WaitReason reason, Effects& effects) {
+  if (wait_ == reason) return;
+  wait_ = reason;
+  effects.push_back(
+      Note{NoteKind::kWaiting, self_.node, target_, static_cast<std::uint64_t>(reason), 0, 0});
+}
+
+// A new coordinator leaves the running round alone only if every member says that it is in it.
+void Coordinator::adopt(Time now, JournalClient& journal, Effects& effects) {
+  const JournalView& view = journal.view();
+  if (!view.world) {
+    ask_leave(now, RoundCause::kFirst, false, view, effects);
+    return;
+  }
+  const World& world = *view.world;
+  bool all_heard = true;
+  bool broken = false;
+  for (const Member& member : world.members) {
+    const Peer* peer = find(peers_, member.agent.node);
+    if (peer == nullptr) {
+      all_heard = false;
+      continue;
+    }
+    const Beat& beat = peer->beat;
+    const bool in = beat.state == AgentState::kEntering || beat.state == AgentState::kRunning ||
+                    beat.state == AgentState::kFinished;
+    broken = broken || peer->lost || beat.from != member.agent || beat.left_for > world.round ||
+             beat.placed != world.round || !in || !beat.failed_edges.empty();
+  }
+  const bool patience_over = now - lead_return_ >= timeouts_.lease;
+  if (broken || (!all_heard && patience_over)) {
+    ask_leave(now, RoundCause::kAdopted, false, view, effects);
+  } else if (all_heard) {
+    phase_ = Phase::kRunning;
+    recorded_at_ = now;
+    running_since_ = kEndOfTime;
+    best_step_ = world.resume.state.step;
+    wait_for(WaitReason::kNone, effects);
+    effects.push_back(Note{NoteKind::kAdopted, self_.node, world.round, 0, 0, 0});
+  } else {
+    wait_for(WaitReason::kAdopting, effects);
+  }
+}
+
+void Coordinator::watch(Time now, JournalClient& journal, Effects& effects) {
+  const JournalView& view = journal.view();
+  ELASTIC_ASSERT(view.world.has_value());
+  const World& world = *view.world;
+  if (const auto cause = broken(now, world, effects)) {
+    ask_leave(now, *cause, false, view, effects);
+    return;
+  }
+  note_joiners(now, view);
+  if (wants_resize(now, world)) ask_leave(now, RoundCause::kResize, true, view, effects);
+}
+
+// Whether, and why, the newest World cannot go on as it is.
+std::optional<RoundCause> Coordinator::broken(Time now, const World& world, Effects& effects) {
+  bool edges = false;
+  bool left = false;
+  for (const Member& member : world.members) {
+    const Peer* peer = find(peers_, member.agent.node);
+    if (peer == nullptr) {
+      if (now - recorded_at_ > timeouts_.lost_after) return RoundCause::kNodeLost;
+      continue;
+    }
+    const Beat& beat = peer->beat;
+    const bool finished_foreign = job_.workers == WorkerKind::kForeign &&
+                                  beat.from == member.agent && beat.state == AgentState::kFinished;
+    if (peer->lost && finished_foreign) continue;  // its part is done
+    if (peer->lost || beat.from != member.agent || beat.state == AgentState::kEnded) {
+      return RoundCause::kNodeLost;
+    }
+    left = left || beat.left_for > world.round;
+    edges = edges || (beat.placed == world.round && !beat.failed_edges.empty());
+    if (beat.entered == world.round || beat.state == AgentState::kFinished) {
+      entered_.insert(member.agent.node);
+    }
+    if (beat.held && beat.held->entered == world.round) {
+      best_step_ = std::max(best_step_, beat.held->step);
+    }
+  }
+  if (first_failure_ || left) return RoundCause::kWorkerFailed;
+  if (running_since_ == kEndOfTime && entered_.size() == world.members.size()) {
+    running_since_ = now;
+    effects.push_back(
+        Note{NoteKind::kRunning, self_.node, world.round, world.members.size(), 0, 0});
+  }
+  if (edges) return edge_failed(now, world);
+  return stalled(now, world);
+}
+
+std::optional<RoundCause> Coordinator::stalled(Time now, const World& world) {
+  if (running_since_ != kEndOfTime || now - recorded_at_ <= timeouts_.enter) return std::nullopt;
+  const std::size_t entered = entered_.size();
+  for (const Member& member : world.members) {
+    if (entered_.contains(member.agent.node) || entered < job_.min_nodes) continue;
+    peers_[member.agent.node].sits_out_until = now + job_.cool_down;
+  }
+  return RoundCause::kStalled;
+}
+
+// Two members cannot reach each other. After a round that made a step the next one may work; after
+// one that made none, the member with the most failed edges sits out.
+std::optional<RoundCause> Coordinator::edge_failed(Time now, const World& world) {
+  for (const Member& member : world.members) {
+    const Peer* peer = find(peers_, member.agent.node);
+    if (peer == nullptr) continue;
+    for (const NodeId other : peer->beat.failed_edges) {
+      const auto at = peers_.find(other);
+      if (at == peers_.end()) continue;
+      at->second.suspect_at = std::min(
+          at->second.suspect_at, at->second.heard + timeouts_.beat * 2 + job_.bounds.round_trip);
+    }
+  }
+  if (best_step_ > world.resume.state.step) return RoundCause::kEdge;
+  edge_since_ = std::min(edge_since_, now);
+  if (now - edge_since_ < 2 * timeouts_.beat) return std::nullopt;  // hear the others' edges too
+  sit_out_worst(now, world);
+  return RoundCause::kEdge;
+}
+
+void Coordinator::sit_out_worst(Time now, const World& world) {
+  std::map<NodeId, std::uint32_t> edges;
+  std::uint32_t alive = 0;
+  for (const Member& member : world.members) {
+    const Peer* peer = find(peers_, member.agent.node);
+    if (peer == nullptr || peer->lost) continue;
+    ++alive;
+    for (const NodeId other : peer->beat.failed_edges) {
+      ++edges[member.agent.node];
+      ++edges[other];
+    }
+  }
+  NodeId worst;
+  std::uint32_t most = 0;
+  for (const Member& member : world.members) {  // in rank order: a tie goes to the highest rank
+    const auto at = edges.find(member.agent.node);
+    if (at != edges.end() && at->second >= most) {
+      most = at->second;
+      worst = member.agent.node;
+    }
+  }
+  if (!worst || alive <= job_.min_nodes) return;
+  peers_[worst].sits_out_until = now + job_.cool_down;
+}
+
+// A node outside the newest World that could be in the next one at once.
+bool Coordinator::joiner(Time now, const Peer& peer, const World& world) const {
+  if (peer.lost || peer.leaving || peer.sits_out_until > now) return false;
+  const std::size_t at = index_of(world, peer.beat.from.node);
+  if (at < world.members.size()) return false;
+  if (job_.workers == WorkerKind::kForeign)
+    return peer.beat.state == AgentState::kWaiting || peer.beat.state == AgentState::kLeft;
+  return peer.beat.state == AgentState::kPrepared || peer.beat.state == AgentState::kLeft;
+}
+
+// Keeps the times of the first and the newest joiner, from which the last call counts.
+void Coordinator::note_joiners(Time now, const JournalView& view) {
+  for (const auto& [node, peer] : peers_) {
+    const bool is_new =
+        phase_ == Phase::kForming
+            ? is_in(forming_view(now, view), peer) &&
+                  (!view.world || index_of(*view.world, node) == view.world->members.size())
+            : joiner(now, peer, *view.world);
+    if (!is_new || joined_.contains(node)) continue;
+    if (joined_.empty() && phase_ == Phase::kRunning) forming_since_ = now;
+    joined_.insert(node);
+    last_join_ = now;
+  }
+}
+
+bool Coordinator::wants_resize(Time now, const World& world) {
+  if (running_since_ == kEndOfTime) return false;
+  std::uint32_t leaving_now = 0;
+  std::uint32_t members = 0;
+  for (const Member& member : world.members) {
+    const Peer* peer = find(peers_, member.agent.node);
+    if (peer == nullptr || peer->beat.state == AgentState::kFinished) return false;
+    ++members;
+    if (peer->leaving && peer->leave_at - now <= kLeaveLead) ++leaving_now;
+  }
+  std::uint32_t joiners = 0;
+  bool preparing = false;
+  for (const auto& [node, peer] : peers_) {
+    if (joiner(now, peer, world)) ++joiners;
+    const bool starting =
+        peer.beat.state == AgentState::kCleaning ||
+        (job_.workers == WorkerKind::kNative && peer.beat.state == AgentState::kWaiting);
+    preparing = preparing || (!peer.lost && starting);
+  }
+  const auto size_of = [&](std::uint32_t nodes) {
+    return std::min(nodes, job_.max_nodes) / job_.node_unit * job_.node_unit;
+  };
+  const std::uint32_t after = size_of(members - leaving_now + joiners);
+  if (leaving_now > 0) return after >= job_.min_nodes && after > 0;
+  if (job_.growth == Growth::kNever || joiners == 0 || after <= size_of(members)) return false;
+  const Time last_call = std::min(last_join_ + job_.last_call, forming_since_ + job_.last_call_cap);
+  return !preparing || now >= last_call;
+}
+
+void Coordinator::ask_leave(Time now, RoundCause cause, bool planned, const JournalView& view,
+                            Effects& effects) {
+  ELASTIC_ASSERT(phase_ == Phase::kAdopting || phase_ == Phase::kRunning);
+  phase_ = Phase::kForming;
+  target_ = next_round(view);
+  cause_ = cause;
+  planned_ = planned;
+  planned_until_ = now + job_.resize_deadline;
+  forming_since_ = now;
+  last_join_ = now;
+  joined_.clear();
+  effects.push_back(Note{NoteKind::kAskLeave, self_.node, target_,
+                         static_cast<std::uint64_t>(cause), planned ? 1U : 0U, 0});
+  push(view, effects);
+}
+
+void Coordinator::form(Time now, JournalClient& journal, Effects& effects) {
+  const JournalView& view = journal.view();
+  if (planned_ && view.world) {
+    // Who waits for a flag in a step's reduction waits for ever if a member of it is gone.
+    const bool force = now >= planned_until_ ||
+                       broken(now, *view.world, effects) == RoundCause::kNodeLost || first_failure_;
+    if (force) {
+      planned_ = false;
+      push(view, effects);
+    }
+  }
+  note_joiners(now, view);
+  Forming forming = decide(forming_view(now, view));
+  if (forming.members.empty()) {
+    wait_for(forming.wait, effects);
+    if (forming.look_again < timeouts_.beat) {
+      effects.push_back(ArmTimer{TimerId::kTick, std::max(forming.look_again, Duration(1))});
+    }
+    return;
+  }
+  record_world(now, std::move(forming), journal, effects);
+}
+
+void Coordinator::record_world(Time now, Forming forming, JournalClient& journal,
+                               Effects& effects) {
+  const JournalView& view = journal.view();
+  World world;
+  world.round = target_;
+  world.members = std::move(forming.members);
+  world.resume = forming.resume.resume;
+  world.holders = std::move(forming.resume.holders);
+  world.cause = cause_;
+  Budgets& budgets = world.budgets;
+  if (view.world) budgets = view.world->budgets;
+  if (running_since_ != kEndOfTime && now - running_since_ >= job_.budget_reset) {
+    budgets.restarts_used = 0;
+  }
+  const bool program = view.world && first_failure_ && counts(*first_failure_);
+  budgets.restarts_used += start_failures_ + (program ? 1U : 0U);
+  if (budgets.restarts_used > job_.max_restarts) {
+    Verdict verdict;
+    verdict.kind = Verdict::Kind::kProgramFailed;
+    verdict.step = best_step_;
+    if (first_failure_) verdict.first_failure = *first_failure_;
+    journal.append(now, verdict, effects);
+    return;
+  }
+  if (view.world) {
+    if (cause_ == RoundCause::kResize) {
+      ++budgets.resizes;
+    } else if (!program) {
+      ++budgets.churn;
+    }
+    budgets.no_progress = best_step_ > view.world->resume.state.step ? 0 : budgets.no_progress + 1;
+  }
+  for (const auto& [node, peer] : peers_) {
+    if (peer.sits_out_until > now) world.sitting_out.push_back(node);
+  }
+  ELASTIC_ASSERT(world.members.size() >= job_.min_nodes);
+  ELASTIC_ASSERT(world.members.size() <= job_.max_nodes);
+  ELASTIC_ASSERT(!view.world || world.round > view.world->round);
+  wait_for(WaitReason::kRecording, effects);
+  journal.append(now, std::move(world), effects);
+}
+
+// A save is whole when every member of its round has its share durable.
+bool Coordinator::commit_save(Time now, JournalClient& journal, Effects& effects) {
+  const JournalView& view = journal.view();
+  if (!saving_ || !view.world || saving_->report.round != view.world->round) return false;
+  if (saving_->in.size() < view.world->members.size()) return false;
+  const SaveReport report = saving_->report;
+  Checkpoint checkpoint{report.step, report.round, report.lineage, report.digest};
+  journal.append(now, checkpoint, effects);
+  return true;
+}
+
+// The job has ended: stopped by its operator, failed before it ever ran, or finished and saved.
+bool Coordinator::conclude(Time now, JournalClient& journal, Effects& effects) {
+  const JournalView& view = journal.view();
+  if (stop_with_) {
+    journal.append(now, *stop_with_, effects);
+    return true;
+  }
+  if (!view.world) {
+    if (start_failures_ <= job_.max_restarts) return false;
+    Verdict verdict;
+    verdict.kind = Verdict::Kind::kProgramFailed;
+    if (first_failure_) verdict.first_failure = *first_failure_;
+    journal.append(now, verdict, effects);
+    return true;
+  }
+  if (phase_ != Phase::kRunning) return false;
+  Verdict success;
+  bool all_finished = true;
+  bool saved = false;
+  for (const Member& member : view.world->members) {
+    const Peer* peer = find(peers_, member.agent.node);
+    const bool finished = peer != nullptr && peer->beat.from == member.agent &&
+                          peer->beat.state == AgentState::kFinished;
+    all_finished = all_finished && finished;
+    if (!finished) continue;
+    success.step = std::max(success.step, peer->beat.last_step);
+    saved = saved || (view.checkpoint && view.checkpoint->round.journal == view.life &&
+                      view.checkpoint->step == peer->beat.last_step);
+  }
+  const bool native = job_.workers == WorkerKind::kNative;
+  if (native ? !saved : !all_finished) return false;
+  journal.append(now, success, effects);
+  return true;
+}
+
+}  // namespace elastic

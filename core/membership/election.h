@@ -1,0 +1,77 @@
+// Who coordinates. An agent that hears no leader for a drawn time reads the journal, asks everybody
+// it knows whether a live leader is heard, and appends `Lead` only when nobody hears one and at
+// least min_nodes answer. Safety never depends on any of this: two leaders at once are harmless,
+// because only the writer of the newest Lead can write the next record.
+//
+// Alternative rejected: appending Lead on silence alone. A node behind a one-way partition would
+// depose a healthy leader again and again.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "core/agent/io.h"
+#include "core/membership/config.h"
+#include "core/membership/journal_client.h"
+
+namespace elastic {
+
+class Election {
+ public:
+  enum class Phase : std::uint8_t { kFollowing, kReading, kCanvassing, kAppending, kLeading };
+
+  Election(const JobConfig& job, const Timeouts& timeouts) : job_(job), timeouts_(timeouts) {}
+
+  void start(Time now, AgentId self, std::uint64_t seed, const std::vector<NodeId>& contacts,
+             Effects& effects);
+  // The leader of `lead` was heard (it acknowledged a beat, or announced itself).
+  void heard_leader(Time now, Effects& effects);
+  // A newer Lead exists; its leader gets a whole silence time to be heard.
+  void new_lead(Time now, Effects& effects);
+  // The connection to the leader closed: stand soon.
+  void leader_suspect(Time now, Effects& effects);
+  // This node no longer leads (deposed, or hears too few).
+  void stand_down(Time now, Effects& effects);
+
+  void on_silence(Time now, JournalClient& journal, Effects& effects);
+  void on_read(Time now, const JournalEvent& event, JournalClient& journal, Effects& effects);
+  // `lead` and `leader`: the newest that this node has seen.
+  void on_canvass(Time now, const Canvass& canvass, LeadId lead, AgentId leader, Effects& effects);
+  void on_hearing(Time now, const Hearing& hearing, Effects& effects);
+  void on_canvass_over(Time now, JournalClient& journal, Effects& effects);
+  // The own Lead is in the journal.
+  void won(Time now, Effects& effects);
+  // The own append lost its number.
+  void lost(Time now, Effects& effects);
+
+  Phase phase() const { return phase_; }
+  bool live_leader(Time now) const;
+  // Nodes that answered the canvass which led to the present lead, and all others known.
+  const std::set<NodeId>& known() const { return known_; }
+  void forget(NodeId node) { known_.erase(node); }
+
+  void check() const;
+  std::uint64_t digest() const;
+
+ private:
+  void arm_silence(Duration base_min, Duration base_max, Effects& effects);
+  void back_off(Effects& effects);
+
+  JobConfig job_;
+  Timeouts timeouts_;
+  AgentId self_;
+  std::uint64_t seed_ = 0;
+  std::uint64_t draws_ = 0;
+  Phase phase_ = Phase::kFollowing;
+  std::uint64_t attempt_ = 0;
+  std::uint64_t ticket_ = 0;  // of the read before canvassing
+  std::uint32_t back_off_ = 0;
+  bool leader_heard_ = false;
+  Time heard_at_{};
+  bool somebody_hears_ = false;
+  std::set<NodeId> hearers_;  // of this attempt, without this node
+  std::set<NodeId> known_;    // addresses to ask: hints
+};
+
+}  // namespace elastic

@@ -1,0 +1,300 @@
+#include "core/membership/forming.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+#include "core/mutants.h"
+
+namespace elastic {
+namespace {
+
+const Peer* find(const FormingView& view, NodeId node) {
+  const auto at = view.peers.find(node);
+  return at == view.peers.end() ? nullptr : &at->second;
+}
+
+bool is_native(const FormingView& view) { return view.job.workers == WorkerKind::kNative; }
+
+// The moment from which a lease or orphan bound of this node counts at the latest: the sending of
+// the last acknowledgement (its beat was sent before), or the return of the own Lead (a
+// predecessor's last acknowledgement followed a read that had begun before).
+Time lease_base(const FormingView& view, const Peer* peer) {
+  if (peer == nullptr || !peer->ever_acked) return view.lead_return;
+  return std::max(peer->acked, view.lead_return);
+}
+
+Duration until_lapsed(const FormingView& view, NodeId node, bool by_orphan_bound) {
+  const Duration bound = by_orphan_bound ? view.timeouts.orphan : view.timeouts.lease;
+  const Time over = lease_base(view, find(view, node)) + with_drift(bound);
+  return over - view.now;
+}
+
+// Its workers hold nothing that a later round could take up.
+bool gone(const FormingView& view, AgentId agent, RoundId round) {
+  if (death_of(view, agent, round, /*by_orphan_bound=*/true) != Death::kAlive) return true;
+  const Peer* peer = find(view, agent.node);
+  if (peer == nullptr || peer->beat.from != agent) return false;
+  return peer->beat.left_for > round && !peer->beat.held;
+}
+
+bool all_gone(const FormingView& view, const std::vector<AgentId>& agents, RoundId round) {
+  return std::all_of(agents.begin(), agents.end(),
+                     [&](AgentId agent) { return gone(view, agent, round); });
+}
+
+std::vector<AgentId> agents_of(const World& world) {
+  std::vector<AgentId> agents;
+  for (const Member& member : world.members) agents.push_back(member.agent);
+  return agents;
+}
+
+// Some member left the round before it ever entered: no step of the round can have been finished.
+bool refuted(const FormingView& view, const World& world) {
+  return std::any_of(world.members.begin(), world.members.end(), [&](const Member& member) {
+    const Peer* peer = find(view, member.agent.node);
+    return peer != nullptr && peer->beat.from == member.agent &&
+           peer->beat.left_for > world.round && peer->beat.entered_newest < world.round;
+  });
+}
+
+// States that descend from the newest Checkpoint: Worlds recorded after it resume from such states
+// only, and every member of its own round held it.
+bool eligible(const FormingView& view, const StatePoint& held) {
+  if (held.entered.journal != view.journal.life) return false;
+  return !view.journal.checkpoint || view.journal.checkpoint->round <= held.entered;
+}
+
+std::optional<StatePoint> best_state(const FormingView& view, const std::vector<const Peer*>& in) {
+  std::optional<StatePoint> best;
+  for (const Peer* peer : in) {
+    if (!peer->beat.held || !eligible(view, *peer->beat.held)) continue;
+    const StatePoint& held = *peer->beat.held;
+    if (best && best->entered == held.entered && best->step == held.step) {
+      ELASTIC_ASSERT(best->lineage == held.lineage);
+    }
+    if (!best || std::pair(held.entered, held.step) > std::pair(best->entered, best->step))
+      best = held;
+  }
+  return best;
+}
+
+ResumeChoice from_journal(const FormingView& view) {
+  ResumeChoice choice;
+  if (view.journal.checkpoint) {
+    const Checkpoint& saved = *view.journal.checkpoint;
+    choice.resume.source = ResumePoint::Source::kCheckpoint;
+    choice.resume.state = {saved.round, saved.step, saved.lineage};
+    choice.resume.checkpoint = view.journal.checkpoint_record;
+  }
+  return choice;
+}
+
+ResumeChoice from_holders(const FormingView& view, const StatePoint& best) {
+  ResumeChoice choice;
+  choice.resume.source = ResumePoint::Source::kHolders;
+  choice.resume.state = best;
+  const World& world = *view.journal.world;
+  if (best.entered == world.round) {
+    choice.holders = agents_of(world);
+  } else if (world.resume.source == ResumePoint::Source::kHolders &&
+             best.entered == world.resume.state.entered) {
+    choice.holders = world.holders;
+  }
+  for (const auto& [node, peer] : view.peers) {
+    if (!peer.beat.held || peer.beat.held->entered != best.entered) continue;
+    if (std::find(choice.holders.begin(), choice.holders.end(), peer.beat.from) ==
+        choice.holders.end()) {
+      choice.holders.push_back(peer.beat.from);
+    }
+  }
+  return choice;
+}
+
+}  // namespace
+
+Death death_of(const FormingView& view, AgentId agent, RoundId round, bool by_orphan_bound) {
+  const Peer* peer = find(view, agent.node);
+  if (peer != nullptr) {
+    const Beat& beat = peer->beat;
+    // A later life has killed what its predecessors left before it says anything but "cleaning".
+    if (beat.from.life > agent.life && beat.state != AgentState::kCleaning) return Death::kReaped;
+    if (beat.from == agent && beat.reaped_below > round) return Death::kReaped;
+  }
+  if (until_lapsed(view, agent.node, by_orphan_bound) <= Duration(0)) return Death::kLapsed;
+  return Death::kAlive;
+}
+
+bool last_round_dead(const FormingView& view) {
+  if (!view.journal.world) return true;
+  const World& world = *view.journal.world;
+  if (ELASTIC_MUTANT("start_before_dead")) return true;
+  if (is_native(view)) {
+    if (ELASTIC_MUTANT("leave_not_awaited")) return true;
+    // One member that contributes no more ends it: each step needs every member.
+    return std::any_of(world.members.begin(), world.members.end(), [&](const Member& member) {
+      const Peer* peer = find(view, member.agent.node);
+      const bool left =
+          peer != nullptr && peer->beat.from == member.agent && peer->beat.left_for > world.round;
+      return left || death_of(view, member.agent, world.round, true) != Death::kAlive;
+    });
+  }
+  return std::all_of(world.members.begin(), world.members.end(), [&](const Member& member) {
+    return death_of(view, member.agent, world.round, false) != Death::kAlive;
+  });
+}
+
+bool is_in(const FormingView& view, const Peer& peer) {
+  const Beat& beat = peer.beat;
+  if (peer.lost || beat.left_for < view.target || peer.sits_out_until > view.now) return false;
+  if (is_native(view))
+    return beat.state == AgentState::kPrepared || beat.state == AgentState::kLeft;
+  const bool idle = beat.state == AgentState::kWaiting || beat.state == AgentState::kLeft;
+  return idle && beat.reaped_below >= view.target;
+}
+
+std::optional<ResumeChoice> choose_resume(const FormingView& view,
+                                          const std::vector<const Peer*>& in) {
+  if (!is_native(view)) return ResumeChoice{};  // foreign programs resume by themselves
+  const std::optional<StatePoint> best = best_state(view, in);
+  const JournalView& journal = view.journal;
+  if (!journal.world) return from_journal(view);
+  const World& world = *journal.world;
+  if (best && best->entered == world.round) return from_holders(view, *best);
+  if (!ELASTIC_MUTANT("no_wait_for_holder")) {
+    if (!refuted(view, world) && !all_gone(view, agents_of(world), world.round))
+      return std::nullopt;
+    if (world.resume.source == ResumePoint::Source::kHolders) {
+      const bool held = best && best->entered >= world.resume.state.entered;
+      if (!held && !all_gone(view, world.holders, world.resume.state.entered)) return std::nullopt;
+    }
+  }
+  const bool newer = best && (!journal.checkpoint || best->step > journal.checkpoint->step);
+  if (newer) return from_holders(view, *best);
+  return from_journal(view);
+}
+
+namespace {
+
+// Members of the last World first and in their order, then holders, then the others by node: so
+// that survivors keep their relative rank and spares never displace holders of state.
+std::vector<const Peer*> in_order(const FormingView& view, std::vector<const Peer*> in,
+                                  const ResumeChoice& choice) {
+  const auto place = [&](const Peer* peer) {
+    std::size_t index = SIZE_MAX;
+    if (view.journal.world) {
+      const World& world = *view.journal.world;
+      const std::size_t at = index_of(world, peer->beat.from.node);
+      if (at < world.members.size()) index = at;
+    }
+    const bool holds = choice.resume.source == ResumePoint::Source::kHolders && peer->beat.held &&
+                       peer->beat.held->entered == choice.resume.state.entered;
+    const bool first = index != SIZE_MAX || holds;
+    const bool wrong = ELASTIC_MUTANT("spare_displaces_holder");
+    return std::tuple(first == wrong, index, peer->beat.from.node);
+  };
+  std::sort(in.begin(), in.end(),
+            [&](const Peer* a, const Peer* b) { return place(a) < place(b); });
+  return in;
+}
+
+std::size_t usable(const JobConfig& job, std::size_t nodes) {
+  const std::size_t capped = std::min<std::size_t>(nodes, job.max_nodes);
+  return capped / job.node_unit * job.node_unit;
+}
+
+bool holds_resume(const Peer& peer, const ResumePoint& resume) {
+  return resume.source != ResumePoint::Source::kHolders ||
+         (peer.beat.held && *peer.beat.held == resume.state);
+}
+
+bool was_member(const FormingView& view, AgentId agent) {
+  if (!view.journal.world) return false;
+  const World& world = *view.journal.world;
+  const std::size_t at = index_of(world, agent.node);
+  return at < world.members.size() && world.members[at].agent == agent;
+}
+
+// Nodes that are alive and could still come in before the last call ends. Where the round is full
+// already
+// (`full`), only members of the last one are waited for: their state and their rank come first.
+bool somebody_may_come(const FormingView& view, bool full, WaitReason* reason) {
+  for (const auto& [node, peer] : view.peers) {
+    if (peer.lost || peer.leaving || peer.sits_out_until > view.now || is_in(view, peer)) continue;
+    const AgentState state = peer.beat.state;
+    if (state == AgentState::kEnded) continue;
+    if (full && !was_member(view, peer.beat.from)) continue;
+    const bool starting =
+        state == AgentState::kCleaning || (is_native(view) && state == AgentState::kWaiting);
+    if (starting) {
+      // Its programs take long: only the first round waits for them.
+      if (view.journal.world) continue;
+      *reason = WaitReason::kLastCall;
+      return true;
+    }
+    *reason = WaitReason::kMembersLeave;
+    return true;
+  }
+  return false;
+}
+
+std::vector<const Peer*> who_is_in(const FormingView& view) {
+  std::vector<const Peer*> staying;
+  std::vector<const Peer*> leaving;
+  for (const auto& [node, peer] : view.peers) {
+    if (is_in(view, peer)) (peer.leaving ? leaving : staying).push_back(&peer);
+  }
+  if (leaving.empty()) return staying;
+  // A node that leaves is taken once more if nobody else holds what it holds, or too few are left.
+  std::vector<const Peer*> all = staying;
+  all.insert(all.end(), leaving.begin(), leaving.end());
+  const auto best = best_state(view, all);
+  const bool held = !best || std::any_of(staying.begin(), staying.end(), [&](const Peer* peer) {
+    return peer->beat.held && peer->beat.held->entered == best->entered;
+  });
+  return held && usable(view.job, staying.size()) >= view.job.min_nodes ? staying : all;
+}
+
+Forming wait(WaitReason reason, Duration look_again = Duration::max()) {
+  Forming forming;
+  forming.wait = reason;
+  forming.look_again = look_again;
+  return forming;
+}
+
+Forming close(const FormingView& view, const std::vector<const Peer*>& in, ResumeChoice choice) {
+  std::vector<const Peer*> chosen = in_order(view, in, choice);
+  chosen.resize(usable(view.job, chosen.size()));
+  ELASTIC_ASSERT(chosen.size() >= view.job.min_nodes);
+  const auto holds = [&](const Peer* peer) { return holds_resume(*peer, choice.resume); };
+  if (std::none_of(chosen.begin(), chosen.end(), holds)) {
+    const auto holder = std::find_if(in.begin(), in.end(), holds);
+    ELASTIC_ASSERT(holder != in.end());
+    chosen.back() = *holder;
+  }
+  Forming forming;
+  forming.resume = std::move(choice);
+  for (const Peer* peer : chosen) {
+    forming.members.push_back({peer->beat.from, peer->beat.workers});
+  }
+  return forming;
+}
+
+}  // namespace
+
+Forming decide(const FormingView& view) {
+  const std::vector<const Peer*> in = who_is_in(view);
+  const std::size_t enough = usable(view.job, in.size());
+  if (enough == 0 || enough < view.job.min_nodes) return wait(WaitReason::kBelowMin);
+  WaitReason reason = WaitReason::kNone;
+  if (somebody_may_come(view, in.size() >= view.job.max_nodes, &reason)) {
+    const Time last_call =
+        std::min(view.last_join + view.job.last_call, view.forming_since + view.job.last_call_cap);
+    if (view.now < last_call) return wait(reason, last_call - view.now);
+  }
+  if (!last_round_dead(view)) return wait(WaitReason::kRoundNotDead);
+  std::optional<ResumeChoice> choice = choose_resume(view, in);
+  if (!choice) return wait(WaitReason::kHolder);
+  return close(view, in, std::move(*choice));
+}
+
+}  // namespace elastic

@@ -1,0 +1,77 @@
+// Pure decisions of the coordinator, each with its reason: who is in the next round, whether it may
+// be recorded now, and where it resumes. Nothing here sends, waits or remembers.
+//
+// Read torchft's quorum_compute beside it for the style; the rules are design section 4 and 5.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/membership/config.h"
+#include "core/membership/journal_client.h"
+#include "core/membership/messages.h"
+#include "core/types.h"
+
+namespace elastic {
+
+// What the coordinator knows of one node, from its newest beat and from its own clock.
+struct Peer {
+  Beat beat;     // newest; beat.from is its present life
+  Time heard{};  // arrival of the newest beat
+  Time acked{};  // sending of the last acknowledgement to this node (any life)
+  bool ever_acked = false;
+  Time suspect_at =
+      kEndOfTime;  // lost at this moment if still silent (hint of a closed connection)
+  bool lost = false;
+  bool leaving = false;        // it has announced that it leaves
+  Time leave_at = kEndOfTime;  // its deadline, on the own clock
+  Time sits_out_until{};
+  FailureNo failures_noted;
+  FailureNo failures_acked;
+};
+using Peers = std::map<NodeId, Peer>;
+
+// All that the decisions look at.
+struct FormingView {
+  const JobConfig& job;
+  const Timeouts& timeouts;
+  const JournalView& journal;
+  const Peers& peers;
+  Time now{};
+  Time lead_return{};  // return of the own Lead append: leases of unknown nodes count from here
+  RoundId target;      // the round to form
+  Time forming_since{};
+  Time last_join{};  // newest arrival of a node that is no member of the last World
+};
+
+// A member's workers are dead or can do nothing more, by proof or by clock.
+enum class Death : std::uint8_t { kAlive, kReaped, kLapsed };
+// The workers that `agent` had in `round` (its lease, if foreign; its orphan bound, if native).
+Death death_of(const FormingView& view, AgentId agent, RoundId round, bool by_orphan_bound);
+
+// Every round up to the newest World is dead, so that the next may be recorded.
+bool last_round_dead(const FormingView& view);
+
+// The node could be a member of `target` right now.
+bool is_in(const FormingView& view, const Peer& peer);
+
+// Where the next round resumes, given who is in; empty while a holder must be waited for.
+struct ResumeChoice {
+  ResumePoint resume;
+  std::vector<AgentId> holders;
+};
+std::optional<ResumeChoice> choose_resume(const FormingView& view,
+                                          const std::vector<const Peer*>& in);
+
+// The decision. `members` is set exactly when the round is to be recorded now.
+struct Forming {
+  WaitReason wait = WaitReason::kNone;
+  std::vector<Member> members;
+  ResumeChoice resume;
+  Duration look_again = Duration::max();  // the reason may pass by the clock alone after this
+};
+Forming decide(const FormingView& view);
+
+}  // namespace elastic

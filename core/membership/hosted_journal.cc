@@ -1,0 +1,157 @@
+#include "core/membership/hosted_journal.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+#include "core/math/random.h"
+#include "core/membership/hash.h"
+
+namespace elastic {
+namespace {
+constexpr Duration kContactAge = std::chrono::seconds(60);
+constexpr std::size_t kMaxContacts = 4096;  // hints only; the longest silent is dropped
+}  // namespace
+
+void HostedJournal::start(AgentId self, std::uint64_t seed, Effects& effects) {
+  self_ = self;
+  seed_ = seed;
+  hosting_ = job_.journal == JournalKind::kHosted && job_.journal_host == self.node;
+  if (hosting_) effects.push_back(ReadJournalFile{});
+}
+
+void HostedJournal::on_file_read(const JournalFileRead& file, Effects& effects) {
+  if (!hosting_ || open_ || founding_) return;
+  if (file.exists) {
+    life_ = file.life;
+    records_ = file.records;
+    open_ = true;
+    check();
+    return;
+  }
+  // Above every life that left a marker; the lower half is drawn, so that two foundings differ even
+  // when no marker was left.
+  const std::uint64_t generation =
+      (file.newest_marker ? file.newest_marker->journal.value >> 32U : 0) + 1;
+  const std::uint64_t drawn = math::draw(math::Seed{seed_}, math::Stream{0x666f756e64ULL}, 0);
+  life_ = JournalLife{(generation << 32U) | (drawn & 0xFFFFFFFFU)};
+  found_after_ = file.newest_marker;
+  founding_ = true;
+  effects.push_back(WriteJournalFile{life_, {}});
+}
+
+// The new life begins with what the newest marker says was committed.
+void HostedJournal::found(Effects& effects) {
+  founding_ = false;
+  effects.push_back(Note{NoteKind::kJournalFounded, self_.node, {}, life_.value, 0, 0});
+  if (!found_after_) {
+    open_ = true;
+    return;
+  }
+  NumberedRecord first{RecordNo{1}, {}};
+  first.record.writer = self_;
+  if (found_after_->verdict) {
+    Verdict verdict;
+    verdict.step = found_after_->checkpoint.step;
+    first.record.body = verdict;
+  } else {
+    first.record.body = found_after_->checkpoint;
+  }
+  writing_ = first;
+  effects.push_back(WriteJournalFile{life_, first});
+}
+
+void HostedJournal::on_synced(const JournalFileSynced& synced, Effects& effects) {
+  if (!hosting_) return;
+  if (founding_ && !synced.number) {
+    found(effects);
+    return;
+  }
+  if (!writing_ || writing_->number != synced.number) return;
+  ELASTIC_ASSERT(writing_->number.value == records_.size() + 1);
+  records_.push_back(std::move(*writing_));
+  writing_.reset();
+  open_ = true;
+  if (writer_) {
+    answer(*writer_, JournalAnswer::Outcome::kCreated, now_, effects);
+    writer_.reset();
+  }
+}
+
+void HostedJournal::note_contact(Time now, AgentId agent) {
+  const auto at = std::lower_bound(
+      contacts_.begin(), contacts_.end(), agent.node,
+      [](const Contact& contact, NodeId node) { return contact.agent.node < node; });
+  if (at != contacts_.end() && at->agent.node == agent.node) {
+    *at = {agent, now};
+    return;
+  }
+  if (contacts_.size() >= kMaxContacts) {
+    std::erase_if(contacts_, [now](const Contact& c) { return now - c.last > kContactAge; });
+    return;  // this one asks again
+  }
+  contacts_.insert(at, {agent, now});
+}
+
+void HostedJournal::on_ask(Time now, const JournalAsk& ask, Effects& effects) {
+  if (!hosting_) return;
+  now_ = now;
+  note_contact(now, ask.from);
+  if (!open_) return;  // the asker asks again
+  if (ask.holding && ask.holding != life_) {
+    answer(ask, JournalAnswer::Outcome::kRefused, now, effects);
+    return;
+  }
+  if (!ask.append) {
+    answer(ask, JournalAnswer::Outcome::kRead, now, effects);
+    return;
+  }
+  if (writing_) {
+    // One write at a time. The same record again: its outcome is not known yet, and the answer will
+    // come to the newest asking. Another one: unknown to it is safe, it reads.
+    if (*ask.append == *writing_) writer_ = ask;
+    return;
+  }
+  if (ask.append->number.value != records_.size() + 1) {
+    answer(ask, JournalAnswer::Outcome::kTaken, now, effects);
+    return;
+  }
+  writing_ = ask.append;
+  writer_ = ask;
+  effects.push_back(WriteJournalFile{life_, *writing_});
+}
+
+void HostedJournal::answer(const JournalAsk& ask, JournalAnswer::Outcome outcome, Time now,
+                           Effects& effects) const {
+  JournalAnswer reply;
+  reply.request = ask.request;
+  reply.outcome = outcome;
+  reply.journal = life_;
+  if (outcome == JournalAnswer::Outcome::kRead) {
+    const std::uint64_t from = ask.from_record.value == 0 ? 1 : ask.from_record.value;
+    for (std::uint64_t k = from; k <= records_.size(); ++k)
+      reply.records.push_back(records_[k - 1]);
+    if (ask.want_contacts) {
+      for (const Contact& contact : contacts_) {
+        if (now - contact.last <= kContactAge) reply.contacts.push_back(contact.agent);
+      }
+    }
+  }
+  effects.push_back(Send{ask.from.node, reply});
+}
+
+void HostedJournal::check() const {
+  for (std::size_t i = 0; i < records_.size(); i += records_.size() / 4 + 1) {
+    ELASTIC_ASSERT(records_[i].number.value == i + 1);
+  }
+  ELASTIC_ASSERT(!writing_ || writing_->number.value == records_.size() + 1);
+  ELASTIC_ASSERT(!open_ || life_);
+}
+
+std::uint64_t HostedJournal::digest() const {
+  Hash hash;
+  hash(hosting_, open_, life_, records_.size(), writing_, writer_, founding_, contacts_.size());
+  for (const Contact& contact : contacts_) hash(contact.agent, contact.last);
+  return hash.value();
+}
+
+}  // namespace elastic

@@ -1,0 +1,61 @@
+// The default journal: a synced file of the agent at the rendezvous endpoint, served by that agent.
+// It survives a restart of the agent. If the file is gone, a journal founded anew is another life:
+// it starts from the newest commit marker of the checkpoint directory, and agents that hold rounds
+// of the old life refuse it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/agent/io.h"
+#include "core/membership/config.h"
+
+namespace elastic {
+
+// Invariants:
+//  1. A record is answered as created, or read by anybody, only after it was synced.
+//  2. Records are 1..n without a gap, and never change.
+class HostedJournal {
+ public:
+  explicit HostedJournal(const JobConfig& job) : job_(job) {}
+
+  // Begins to read the file, if this node is the host.
+  void start(AgentId self, std::uint64_t seed, Effects& effects);
+  void on_file_read(const JournalFileRead& file, Effects& effects);
+  void on_synced(const JournalFileSynced& synced, Effects& effects);
+  void on_ask(Time now, const JournalAsk& ask, Effects& effects);
+
+  bool hosting() const { return hosting_; }
+  bool open() const { return open_; }
+  const std::vector<NumberedRecord>& records() const { return records_; }
+
+  void check() const;
+  std::uint64_t digest() const;
+
+ private:
+  struct Contact {
+    AgentId agent;
+    Time last{};
+  };
+  void answer(const JournalAsk& ask, JournalAnswer::Outcome outcome, Time now,
+              Effects& effects) const;
+  void found(Effects& effects);
+  void note_contact(Time now, AgentId agent);
+
+  JobConfig job_;
+  AgentId self_;
+  std::uint64_t seed_ = 0;
+  bool hosting_ = false;
+  bool open_ = false;
+  JournalLife life_;
+  std::vector<NumberedRecord> records_;      // synced
+  std::optional<NumberedRecord> writing_;    // handed to the file, not synced yet
+  std::optional<JournalAsk> writer_;         // who asked for it
+  std::optional<CommitMarker> found_after_;  // of an earlier life
+  bool founding_ = false;
+  std::vector<Contact> contacts_;  // sorted by node
+  Time now_{};
+};
+
+}  // namespace elastic

@@ -1,0 +1,140 @@
+// Journal records: the only source of safety. Record k is created once and never changes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/types.h"
+
+namespace elastic {
+
+// How a worker ended. `code` is the exit code when `signal` is 0.
+struct ExitStatus {
+  std::int32_t code = 0;
+  std::int32_t signal = 0;
+  bool operator==(const ExitStatus&) const = default;
+  bool ok() const { return code == 0 && signal == 0; }
+};
+
+// One death of a worker, named by worker incarnation: (agent, number within that agent's life).
+struct FailureReport {
+  AgentId agent;
+  FailureNo number;
+  RoundId round;  // in which the worker ran (zero: it was in none yet)
+  std::uint32_t local_rank = 0;
+  std::uint32_t rank = 0;  // global rank in `round`
+  ExitStatus status;
+  bool stopped_by_agent = false;  // the agent ended it itself (round change, frozen, lease)
+  bool operator==(const FailureReport&) const = default;
+};
+
+// A node of a round; its place in World::members is its group rank.
+struct Member {
+  AgentId agent;
+  std::uint32_t workers = 1;  // ranks: the sum of the workers before it, and on
+  bool operator==(const Member&) const = default;
+};
+
+// Where a round takes up the training. Workers that already hold this state keep it; the others are
+// filled from holders, or load the checkpoint.
+struct ResumePoint {
+  enum class Source : std::uint8_t {
+    kScratch,     // step 0: nothing was ever committed
+    kHolders,     // members that report `state`
+    kCheckpoint,  // the save committed by record `checkpoint`
+  };
+  Source source = Source::kScratch;
+  StatePoint state;
+  RecordNo checkpoint;
+  bool operator==(const ResumePoint&) const = default;
+};
+
+// Counters that a new coordinator must inherit.
+struct Budgets {
+  std::uint32_t restarts_used = 0;  // failures of the program, job-wide
+  std::uint32_t churn = 0;          // rounds that ended because nodes were lost or left
+  std::uint32_t resizes = 0;        // rounds that ended by an announced change
+  std::uint32_t no_progress = 0;    // rounds in a row that finished no step
+  bool operator==(const Budgets&) const = default;
+};
+
+enum class RoundCause : std::uint8_t {
+  kFirst,         // the job starts
+  kNodeLost,      // a member was silent, or came back in another life
+  kWorkerFailed,  // a worker exited
+  kResize,        // announced: a joiner is ready, or a member leaves
+  kEdge,          // members cannot reach each other
+  kStalled,       // a member did not enter, or did not leave, in time
+  kAdopted,       // a new coordinator could not adopt the running round
+};
+
+// I coordinate from here on. Whoever reads a newer Lead than its own stops.
+struct Lead {
+  AgentId leader;
+  bool operator==(const Lead&) const = default;
+};
+
+// A round. Recorded only when every earlier round is dead (docs/decisions/0001).
+struct World {
+  RoundId round;
+  std::vector<Member> members;
+  ResumePoint resume;
+  // Agents that may still hold the newest possibly committed state if nobody enters this round: the
+  // members of the round that `resume` comes from, in the lives that they had in it.
+  std::vector<AgentId> holders;
+  Budgets budgets;
+  RoundCause cause = RoundCause::kFirst;
+  std::vector<NodeId> sitting_out;  // for a cool-down, because of failed edges
+  bool operator==(const World&) const = default;
+};
+
+// A save that is whole: every shard is durable and its manifest is in place.
+struct Checkpoint {
+  Step step;
+  RoundId round;
+  Lineage lineage;
+  std::uint64_t manifest_digest = 0;
+  bool operator==(const Checkpoint&) const = default;
+};
+
+// The job has ended; nothing follows.
+struct Verdict {
+  enum class Kind : std::uint8_t { kSucceeded, kProgramFailed, kGaveUp, kStopped };
+  Kind kind = Kind::kSucceeded;
+  Step step;                    // kSucceeded: the last step
+  FailureReport first_failure;  // kProgramFailed: of the round that used up the budget
+  bool operator==(const Verdict&) const = default;
+};
+
+struct Record {
+  AgentId writer;
+  std::uint64_t nonce = 0;  // tells two records of one writer apart
+  std::variant<Lead, World, Checkpoint, Verdict> body;
+  bool operator==(const Record&) const = default;
+};
+
+struct NumberedRecord {
+  RecordNo number;
+  Record record;
+  bool operator==(const NumberedRecord&) const = default;
+};
+
+// Left in the checkpoint directory beside a manifest, so that a journal founded later starts above
+// it.
+struct CommitMarker {
+  JournalLife journal;
+  RecordNo record;
+  Checkpoint checkpoint;
+  bool verdict = false;  // the job has succeeded with this checkpoint
+  bool operator==(const CommitMarker&) const = default;
+};
+
+// First rank of members[index], and the number of ranks in all.
+std::uint32_t first_rank(const World& world, std::size_t index);
+std::uint32_t world_size(const World& world);
+// Index of `node` in members, or members.size().
+std::size_t index_of(const World& world, NodeId node);
+
+}  // namespace elastic
