@@ -39,7 +39,8 @@ using AgentLife = Id<struct AgentLifeTag>;
 using RecordNo = Id<struct RecordTag>;
 // Optimiser steps finished since the start of training.
 using Step = Id<struct StepTag>;
-// One founding of a journal: the upper 32 bits count foundings, the lower are drawn.
+// One founding of a journal: the upper 32 bits grow from founding to founding (they follow the life
+// of the founding agent), the lower are drawn.
 using JournalLife = Id<struct JournalLifeTag>;
 // Digest of the chain of (step, round that finished it): equal digests mean equal histories.
 using Lineage = Id<struct LineageTag>;

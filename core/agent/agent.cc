@@ -113,10 +113,15 @@ void Agent::on_order(Time now, const Order& order, Effects& effects) {
     on_verdict(now, *order.verdict, effects);
     return;
   }
-  const bool newer = order.leave_for > left_for_ && order.leave_for > placed_;
+  // Rounds of another journal than the coordinator's own are none that it may speak of.
+  const JournalLife life = order.lead.journal;
+  const bool newer =
+      order.leave_for.journal == life && order.leave_for > left_for_ && order.leave_for > placed_;
   if (newer) leave(now, order.leave_for, order.planned, effects);
-  if (order.placement) accept(now, *order.placement, effects);
-  if (!in_round()) wait_ = order.wait;
+  if (order.placement && order.placement->round.journal == life) {
+    accept(now, *order.placement, effects);
+  }
+  if (!in_round()) wait_ = group_ == Group::kPreparing ? WaitReason::kPreparing : order.wait;
   leave_when_unneeded(now, order, effects);
 }
 
@@ -154,6 +159,7 @@ void Agent::acknowledged(Time now, const Order& order, Effects& effects) {
 // A place is taken only by workers that are outside any round, and only under a lease.
 void Agent::accept(Time now, const Placement& placement, Effects& effects) {
   if (placement.round <= placed_ || placement.round < left_for_ || exit_) return;
+  if (leave_at_ && now >= *leave_at_) return;
   const bool idle = native() ? group_ == Group::kReady : group_ == Group::kNone;
   const Duration bound = native() ? timeouts_.orphan : timeouts_.lease;
   if (!idle || !ever_acked_ || now - lease_from_ >= bound) return;
@@ -202,8 +208,15 @@ void Agent::on_leave_notice(Time now, const LeaveNotice& notice, Effects& effect
 void Agent::leave_when_unneeded(Time now, const Order& order, Effects& effects) {
   if (!leave_at_ || exit_ || in_round() || group_ == Group::kLeaving) return;
   if (order.placement || (placed_ && order.running <= placed_)) return;
-  if (job_.journal == JournalKind::kHosted && job_.journal_host == self_.node) return;
+  if (hosts_journal()) return;
   end(now, ExitReason::kLeft, effects);
+}
+
+// After the deadline it goes as soon as its workers are outside any round.
+void Agent::leave_when_over(Time now, Effects& effects) {
+  if (leave_at_ && now >= *leave_at_ && !exit_ && !hosts_journal()) {
+    end(now, ExitReason::kLeft, effects);
+  }
 }
 
 void Agent::end(Time now, ExitReason reason, Effects& effects) {
@@ -249,6 +262,7 @@ void Agent::on_timer(Time now, TimerId timer, Effects& effects) {
     case TimerId::kResize:
       // The deadline of the leave: whatever the coordinator could do by now, this node goes.
       if (in_round()) leave(now, after_placed(), false, effects);
+      if (!in_round() && group_ != Group::kLeaving) leave_when_over(now, effects);
       return;
     case TimerId::kJoin:
       if (!in_round()) end(now, ExitReason::kJoinTimeout, effects);

@@ -89,11 +89,15 @@ class Agent {
   void native_exited(Time now, const WorkerExited& exited, Effects& effects);
   void foreign_exited(Time now, const WorkerExited& exited, Effects& effects);
   void leave_when_unneeded(Time now, const Order& order, Effects& effects);
+  void leave_when_over(Time now, Effects& effects);
   bool in_round() const {
     return group_ == Group::kEntering || group_ == Group::kRunning || group_ == Group::kFinished;
   }
   RoundId after_placed() const { return {placed_.journal, placed_.number + 1}; }
   bool native() const { return job_.workers == WorkerKind::kNative; }
+  bool hosts_journal() const {
+    return job_.journal == JournalKind::kHosted && job_.journal_host == self_.node;
+  }
 
   JobConfig job_;
   Timeouts timeouts_;

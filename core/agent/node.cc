@@ -81,6 +81,8 @@ void Node::on_workers(Time now, const Input& input, Effects& effects) {
 // A newer Lead than any seen so far.
 void Node::follow(Time now, LeadId lead, AgentId leader, Effects& effects) {
   if (lead <= agent_.lead_seen()) return;
+  const JournalLife life = journal_.view().life;
+  if (life && lead.journal != life) return;  // of a journal that this node does not read
   const bool own = leader == self_ && coordinator_.leading() && coordinator_.lead_id() == lead;
   if (!own) {
     if (coordinator_.leading()) {
@@ -119,7 +121,11 @@ void Node::on_message(Time now, const Received& received, Effects& effects) {
     }
     agent_.on_order(now, *order, effects);
   } else if (const auto* canvass = std::get_if<Canvass>(&received.message)) {
-    election_.on_canvass(now, *canvass, agent_.lead_seen(), agent_.leader(), effects);
+    // Whoever holds rounds of one journal helps nobody to lead by another one.
+    const JournalLife other = canvass->lead_seen.journal;
+    if (agent_.holding() && other && other != agent_.holding()) return;
+    election_.on_canvass(now, *canvass, agent_.lead_seen(), agent_.leader(), journal_.last_answer(),
+                         effects);
   } else if (const auto* hearing = std::get_if<Hearing>(&received.message)) {
     if (hearing->lead_seen > agent_.lead_seen()) {
       follow(now, hearing->lead_seen, hearing->leader, effects);
@@ -166,7 +172,9 @@ void Node::on_journal(Time now, const JournalAnswer& answer, Effects& effects) {
     coordinator_.stand_down(now, effects);
     election_.stand_down(now, effects);
   }
-  if (own_lead && !coordinator_.leading()) {
+  // Somebody newer may have been heard before the journal's answer came.
+  const bool superseded = agent_.lead_seen() > view.lead;
+  if (own_lead && !coordinator_.leading() && !superseded) {
     election_.won(now, effects);
     coordinator_.lead(now, view.lead, election_.known(), journal_, effects);
   }

@@ -118,6 +118,7 @@ void Agent::left(Time now, RoundId for_round, Effects& effects) {
   const bool short_of_workers = alive_ < job_.workers_per_node;
   if (was_inside && native() && short_of_workers) prepare(now, effects);
   beat(now, effects);
+  leave_when_over(now, effects);
 }
 
 void Agent::on_left(Time now, const WorkersLeft& event, Effects& effects) {
@@ -134,8 +135,11 @@ void Agent::stop_all(Time /*now*/, Effects& effects) {
 }
 
 // What the workers hold, and so the newest round that they have entered: its news may arrive only
-// now.
+// now. A state of a round that they were never placed in cannot be theirs, and outside any round
+// they gain none.
 void Agent::hold_state(const std::optional<StatePoint>& held) {
+  if (held && held->entered > placed_) return;
+  if (held && !held_ && !in_round() && group_ != Group::kLeaving) return;
   held_ = held;
   if (held_) entered_newest_ = std::max(entered_newest_, held_->entered);
   ELASTIC_ASSERT(entered_newest_ <= placed_);

@@ -97,7 +97,7 @@ std::variant<Timeouts, Refusal> derive_timeouts(const JobConfig& job) {
   const Duration successor = t.election_max + b.journal + t.canvass + b.journal + t.beat +
                              b.round_trip + b.journal + b.pause;
   t.lease = successor + successor / 10;
-  t.orphan = job.orphan_bound.value_or(std::max(6 * t.lease, Duration(std::chrono::seconds(60))));
+  t.orphan = job.orphan_bound.value_or(std::max(6 * t.lease, Duration(std::chrono::minutes(5))));
   if (t.orphan <= with_drift(t.lease)) {
     return Refusal{"orphan_bound " + in_ms(t.orphan) + " must be above the lease, which is " +
                    in_ms(t.lease) + " for this detection target"};

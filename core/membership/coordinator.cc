@@ -120,22 +120,34 @@ void Coordinator::note_failures(Peer& peer, const Beat& beat, const JournalView&
     const bool again = failure.number <= peer.failures_noted;
     if (again && !ELASTIC_MUTANT("failure_counted_twice")) continue;
     const bool of_newest = view.world && failure.round == view.world->round;
-    const bool cause =
-        of_newest && !first_failure_ && phase_ == Phase::kRunning && !failure.stopped_by_agent;
+    const bool cause = of_newest && !first_failure_ && !failure.stopped_by_agent && may_be_cause();
     if (again && counts(failure)) ++start_failures_;
     if (cause) first_failure_ = failure;
-    if (!view.world && !failure.stopped_by_agent && counts(failure)) {
-      ++start_failures_;
-      if (!first_failure_) first_failure_ = failure;
-    }
+    const bool at_start = !view.world && !failure.stopped_by_agent && counts(failure);
+    const bool first_start = at_start && !first_failure_;
+    if (at_start) ++start_failures_;
+    if (first_start) first_failure_ = failure;
     if (again) continue;
+    // What no record will count need not wait for one.
+    const bool settled = !cause && !at_start && peer.failures_acked == peer.failures_noted;
     peer.failures_noted = failure.number;
+    if (settled) peer.failures_acked = failure.number;
     const std::uint64_t status = failure.status.signal != 0
                                      ? 256U + static_cast<std::uint64_t>(failure.status.signal)
                                      : static_cast<std::uint64_t>(failure.status.code);
     effects.push_back(Note{NoteKind::kFailure, failure.agent.node, failure.round,
-                           failure.local_rank, status, cause ? 1U : 0U});
+                           failure.local_rank, status, cause || first_start ? 1U : 0U});
   }
+}
+
+// A failure that arrives while the round is being left because of something else is a consequence,
+// unless that something was itself only a sign of it (a broken connection) or had nothing to do
+// with it.
+bool Coordinator::may_be_cause() const {
+  if (wait_ == WaitReason::kRecording) return false;  // the next World is written already
+  if (phase_ != Phase::kForming) return true;
+  return planned_ || cause_ == RoundCause::kEdge || cause_ == RoundCause::kAdopted ||
+         cause_ == RoundCause::kStalled;
 }
 
 bool Coordinator::counts(const FailureReport& failure) const {
@@ -159,7 +171,7 @@ void Coordinator::note_save(const Beat& beat, const JournalView& view) {
   if (!saving_ || saving_->report.step != report.step || saving_->report.round != report.round) {
     saving_ = SaveTally{report, {}};
   }
-  ELASTIC_ASSERT(saving_->report.lineage == report.lineage);
+  if (saving_->report.lineage != report.lineage) return;  // not the same state: never whole
   saving_->in.insert(beat.from.node);
 }
 

@@ -98,7 +98,10 @@ class Coordinator {
   bool wants_resize(Time now, const World& world);
   bool joiner(Time now, const Peer& peer, const World& world) const;
   void note_joiners(Time now, const JournalView& view);
+  bool may_be_cause() const;
   bool counts(const FailureReport& failure) const;
+  bool member_lost(const World& world) const;
+  bool must_force(const World& world) const;
   void wait_for(WaitReason reason, Effects& effects);
   Order order_for(const Peer& peer, const JournalView& view) const;
   void push(const JournalView& view, Effects& effects);

@@ -10,10 +10,6 @@
 namespace elastic {
 namespace {
 
-// A node that announces its leave trains on until so long before its deadline: longer than a step
-// of any usual job plus the change of round, and the whole of a 30 s notice.
-constexpr Duration kLeaveLead = std::chrono::seconds(30);
-
 RoundId next_round(const JournalView& view) {
   if (!view.world) return {view.life, 1};
   return {view.life, view.world->round.number + 1};
@@ -27,7 +23,9 @@ const Peer* find(const Peers& peers, NodeId node) {
 }  // namespace
 
 FormingView Coordinator::forming_view(Time now, const JournalView& view) const {
-  return {job_, timeouts_, view, peers_, now, lead_return_, target_, forming_since_, last_join_};
+  const Duration patience = std::max(job_.stop_grace, 2 * timeouts_.lost_after);
+  return {job_,         timeouts_, view,           peers_,     now,
+          lead_return_, target_,   forming_since_, last_join_, planned_until_ + patience};
 }
 
 void Coordinator::evaluate(Time now, JournalClient& journal, Effects& effects) {
@@ -56,7 +54,10 @@ void Coordinator::mark_lost(Time now, const JournalView& view, Effects& effects)
     const bool silent = now - peer.heard > timeouts_.lost_after || now >= peer.suspect_at;
     if (!peer.lost && silent) {
       peer.lost = true;
-      effects.push_back(Note{NoteKind::kNodeLost, it->first, {}, peer.beat.from.life.value, 0, 0});
+      if (peer.beat.state != AgentState::kEnded) {  // else it has said that it goes
+        effects.push_back(
+            Note{NoteKind::kNodeLost, it->first, {}, peer.beat.from.life.value, 0, 0});
+      }
     }
     // Forget who has been away for longer than any bound that counts from its last acknowledgement.
     const bool old = now - peer.heard > 2 * with_drift(timeouts_.orphan);
@@ -264,7 +265,7 @@ bool Coordinator::wants_resize(Time now, const World& world) {
     const Peer* peer = find(peers_, member.agent.node);
     if (peer == nullptr || peer->beat.state == AgentState::kFinished) return false;
     ++members;
-    if (peer->leaving && peer->leave_at - now <= kLeaveLead) ++leaving_now;
+    if (leaving_soon(*peer, now)) ++leaving_now;
   }
   std::uint32_t joiners = 0;
   bool preparing = false;
@@ -292,7 +293,7 @@ void Coordinator::ask_leave(Time now, RoundCause cause, bool planned, const Jour
   target_ = next_round(view);
   cause_ = cause;
   planned_ = planned;
-  planned_until_ = now + job_.resize_deadline;
+  planned_until_ = planned ? now + job_.resize_deadline : now;
   forming_since_ = now;
   last_join_ = now;
   joined_.clear();
@@ -301,14 +302,29 @@ void Coordinator::ask_leave(Time now, RoundCause cause, bool planned, const Jour
   push(view, effects);
 }
 
+// The announced change cannot come to its end: some member will never finish the step.
+bool Coordinator::must_force(const World& world) const {
+  if (first_failure_ || member_lost(world)) return true;
+  return std::any_of(world.members.begin(), world.members.end(), [&](const Member& member) {
+    return !peers_.at(member.agent.node).beat.failed_edges.empty();
+  });
+}
+
+bool Coordinator::member_lost(const World& world) const {
+  return std::any_of(world.members.begin(), world.members.end(), [&](const Member& member) {
+    const Peer* peer = find(peers_, member.agent.node);
+    return peer == nullptr || peer->lost || peer->beat.from != member.agent;
+  });
+}
+
 void Coordinator::form(Time now, JournalClient& journal, Effects& effects) {
   const JournalView& view = journal.view();
   if (planned_ && view.world) {
     // Who waits for a flag in a step's reduction waits for ever if a member of it is gone.
-    const bool force = now >= planned_until_ ||
-                       broken(now, *view.world, effects) == RoundCause::kNodeLost || first_failure_;
+    const bool force = now >= planned_until_ || must_force(*view.world);
     if (force) {
       planned_ = false;
+      planned_until_ = now;
       push(view, effects);
     }
   }
@@ -338,7 +354,12 @@ void Coordinator::record_world(Time now, Forming forming, JournalClient& journal
   if (running_since_ != kEndOfTime && now - running_since_ >= job_.budget_reset) {
     budgets.restarts_used = 0;
   }
-  const bool program = view.world && first_failure_ && counts(*first_failure_);
+  bool program = view.world && first_failure_ && counts(*first_failure_);
+  if (program && member_lost(*view.world)) {
+    // Programs that fail because another node vanished did not fail by themselves.
+    const Peer* culprit = find(peers_, first_failure_->agent.node);
+    program = culprit == nullptr || culprit->lost;
+  }
   budgets.restarts_used += start_failures_ + (program ? 1U : 0U);
   if (budgets.restarts_used > job_.max_restarts) {
     Verdict verdict;
@@ -354,7 +375,11 @@ void Coordinator::record_world(Time now, Forming forming, JournalClient& journal
     } else if (!program) {
       ++budgets.churn;
     }
-    budgets.no_progress = best_step_ > view.world->resume.state.step ? 0 : budgets.no_progress + 1;
+    // What foreign programs have done is not known.
+    const Step reached = std::max(best_step_, world.resume.state.step);
+    const bool progress =
+        job_.workers == WorkerKind::kForeign || reached > view.world->resume.state.step;
+    budgets.no_progress = progress ? 0 : budgets.no_progress + 1;
   }
   for (const auto& [node, peer] : peers_) {
     if (peer.sits_out_until > now) world.sitting_out.push_back(node);

@@ -31,8 +31,9 @@ void Election::arm_silence(Duration base_min, Duration base_max, Effects& effect
   effects.push_back(ArmTimer{TimerId::kSilence, wait});
 }
 
-bool Election::live_leader(Time now) const {
-  return phase_ == Phase::kLeading || (leader_heard_ && now - heard_at_ < timeouts_.election_min);
+bool Election::live_leader(Time now, Time served_at) const {
+  if (phase_ == Phase::kLeading) return now - served_at < timeouts_.election_min;
+  return leader_heard_ && now - heard_at_ < timeouts_.election_min;
 }
 
 void Election::heard_leader(Time now, Effects& effects) {
@@ -44,11 +45,11 @@ void Election::heard_leader(Time now, Effects& effects) {
   arm_silence(timeouts_.election_min, timeouts_.election_max, effects);
 }
 
+// Waits twice as long for each newer leader that was not heard before the next one came: two halves
+// that reach the journal but not each other would depose each other before either forms a round.
 void Election::new_lead(Time /*now*/, Effects& effects) {
   leader_heard_ = false;
-  back_off_ = 0;
-  phase_ = Phase::kFollowing;
-  arm_silence(timeouts_.election_min, timeouts_.election_max, effects);
+  back_off(effects);
 }
 
 void Election::leader_suspect(Time /*now*/, Effects& effects) {
@@ -75,6 +76,7 @@ void Election::on_silence(Time now, JournalClient& journal, Effects& effects) {
 void Election::on_read(Time /*now*/, const JournalEvent& event, JournalClient& journal,
                        Effects& effects) {
   for (const AgentId& contact : event.contacts) known_.insert(contact.node);
+  known_.erase(self_.node);
   if (phase_ != Phase::kReading || event.read_done < ticket_) return;
   const JournalView& view = journal.view();
   if (view.world) {
@@ -92,7 +94,7 @@ void Election::on_read(Time /*now*/, const JournalEvent& event, JournalClient& j
 }
 
 void Election::on_canvass(Time now, const Canvass& canvass, LeadId lead, AgentId leader,
-                          Effects& effects) {
+                          Time served_at, Effects& effects) {
   known_.insert(canvass.from.node);
   known_.erase(self_.node);
   Hearing hearing;
@@ -100,7 +102,7 @@ void Election::on_canvass(Time now, const Canvass& canvass, LeadId lead, AgentId
   hearing.attempt = canvass.attempt;
   hearing.lead_seen = lead;
   hearing.leader = leader;
-  hearing.has_live_leader = live_leader(now);
+  hearing.has_live_leader = live_leader(now, served_at);
   effects.push_back(Send{canvass.from.node, hearing});
 }
 
@@ -129,12 +131,19 @@ void Election::on_canvass_over(Time now, JournalClient& journal, Effects& effect
     return;
   }
   const std::size_t world = view.world ? view.world->members.size() : 0;
+  const auto hears = [&](const Member& member) {
+    return member.agent.node == self_.node || hearers_.contains(member.agent.node);
+  };
+  const std::size_t heard_of_world =
+      world == 0 ? 0
+                 : static_cast<std::size_t>(std::count_if(view.world->members.begin(),
+                                                          view.world->members.end(), hears));
   if (heard < job_.min_nodes || journal.appending()) {
     back_off(effects);
     return;
   }
-  // Few are heard although enough to form a round: others may hear more, so let them stand first.
-  if (2 * heard < world && back_off_ == 0) {
+  // Few of the newest World are heard: others may hear more, so let them stand first.
+  if (2 * heard_of_world < world && back_off_ == 0) {
     back_off(effects);
     return;
   }
@@ -143,7 +152,7 @@ void Election::on_canvass_over(Time now, JournalClient& journal, Effects& effect
 }
 
 void Election::won(Time /*now*/, Effects& effects) {
-  ELASTIC_ASSERT(phase_ == Phase::kAppending);
+  ELASTIC_ASSERT(phase_ != Phase::kLeading);
   phase_ = Phase::kLeading;
   back_off_ = 0;
   known_.insert(hearers_.begin(), hearers_.end());

@@ -36,8 +36,10 @@ class Election {
 
   void on_silence(Time now, JournalClient& journal, Effects& effects);
   void on_read(Time now, const JournalEvent& event, JournalClient& journal, Effects& effects);
-  // `lead` and `leader`: the newest that this node has seen.
-  void on_canvass(Time now, const Canvass& canvass, LeadId lead, AgentId leader, Effects& effects);
+  // `lead` and `leader`: the newest that this node has seen. `served_at`: when the journal last
+  // answered; a leader without a journal acknowledges nothing, so it does not count as live.
+  void on_canvass(Time now, const Canvass& canvass, LeadId lead, AgentId leader, Time served_at,
+                  Effects& effects);
   void on_hearing(Time now, const Hearing& hearing, Effects& effects);
   void on_canvass_over(Time now, JournalClient& journal, Effects& effects);
   // The own Lead is in the journal.
@@ -46,7 +48,7 @@ class Election {
   void lost(Time now, Effects& effects);
 
   Phase phase() const { return phase_; }
-  bool live_leader(Time now) const;
+  bool live_leader(Time now, Time served_at) const;
   // Nodes that answered the canvass which led to the present lead, and all others known.
   const std::set<NodeId>& known() const { return known_; }
   void forget(NodeId node) { known_.erase(node); }

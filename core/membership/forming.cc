@@ -64,14 +64,13 @@ bool eligible(const FormingView& view, const StatePoint& held) {
   return !view.journal.checkpoint || view.journal.checkpoint->round <= held.entered;
 }
 
+// Within one round the lineages of a step cannot differ; that is the oracles' to watch, since what
+// peers say is no invariant of this machine.
 std::optional<StatePoint> best_state(const FormingView& view, const std::vector<const Peer*>& in) {
   std::optional<StatePoint> best;
   for (const Peer* peer : in) {
     if (!peer->beat.held || !eligible(view, *peer->beat.held)) continue;
     const StatePoint& held = *peer->beat.held;
-    if (best && best->entered == held.entered && best->step == held.step) {
-      ELASTIC_ASSERT(best->lineage == held.lineage);
-    }
     if (!best || std::pair(held.entered, held.step) > std::pair(best->entered, best->step))
       best = held;
   }
@@ -146,6 +145,7 @@ bool last_round_dead(const FormingView& view) {
 bool is_in(const FormingView& view, const Peer& peer) {
   const Beat& beat = peer.beat;
   if (peer.lost || beat.left_for < view.target || peer.sits_out_until > view.now) return false;
+  if (peer.leave_at <= view.now) return false;  // its time is up
   if (is_native(view))
     return beat.state == AgentState::kPrepared || beat.state == AgentState::kLeft;
   const bool idle = beat.state == AgentState::kWaiting || beat.state == AgentState::kLeft;
@@ -214,34 +214,56 @@ bool was_member(const FormingView& view, AgentId agent) {
   return at < world.members.size() && world.members[at].agent == agent;
 }
 
-// Nodes that are alive and could still come in before the last call ends. Where the round is full
-// already
-// (`full`), only members of the last one are waited for: their state and their rank come first.
-bool somebody_may_come(const FormingView& view, bool full, WaitReason* reason) {
+// How long, and for what, the decision waits for nodes that are not in.
+struct Call {
+  Time ends = Time::min();
+  WaitReason reason = WaitReason::kNone;
+
+  void wait_until(Time time, WaitReason why) {
+    if (time > ends) *this = {time, why};
+  }
+};
+
+// Nodes that are alive and could still come in: joiners until the last call ends, members of the
+// last round for as long as their agents may take to make them leave. Where the round is full
+// already (`full`), only members are waited for: their state and their rank come first.
+Call who_may_come(const FormingView& view, bool full) {
+  Call call;
+  const Time last_call =
+      std::min(view.last_join + view.job.last_call, view.forming_since + view.job.last_call_cap);
+  if (view.journal.world) {
+    // Whoever has just taken the lead has not heard everybody yet: a member that lives beats within
+    // the time after which it would be lost.
+    for (const Member& member : view.journal.world->members) {
+      if (find(view, member.agent.node) != nullptr) continue;
+      call.wait_until(view.lead_return + view.timeouts.lost_after, WaitReason::kMembersLeave);
+    }
+  }
   for (const auto& [node, peer] : view.peers) {
-    if (peer.lost || peer.leaving || peer.sits_out_until > view.now || is_in(view, peer)) continue;
+    if (peer.lost || leaving_soon(peer, view.now) || peer.sits_out_until > view.now) continue;
     const AgentState state = peer.beat.state;
-    if (state == AgentState::kEnded) continue;
-    if (full && !was_member(view, peer.beat.from)) continue;
+    if (is_in(view, peer) || state == AgentState::kEnded) continue;
+    const bool member = was_member(view, peer.beat.from);
     const bool starting =
         state == AgentState::kCleaning || (is_native(view) && state == AgentState::kWaiting);
     if (starting) {
       // Its programs take long: only the first round waits for them.
-      if (view.journal.world) continue;
-      *reason = WaitReason::kLastCall;
-      return true;
+      if (!view.journal.world && !full) call.wait_until(last_call, WaitReason::kLastCall);
+    } else if (member) {
+      call.wait_until(std::max(last_call, view.members_until), WaitReason::kMembersLeave);
+    } else if (!full) {
+      call.wait_until(last_call, WaitReason::kMembersLeave);
     }
-    *reason = WaitReason::kMembersLeave;
-    return true;
   }
-  return false;
+  return call;
 }
 
 std::vector<const Peer*> who_is_in(const FormingView& view) {
   std::vector<const Peer*> staying;
   std::vector<const Peer*> leaving;
   for (const auto& [node, peer] : view.peers) {
-    if (is_in(view, peer)) (peer.leaving ? leaving : staying).push_back(&peer);
+    if (!is_in(view, peer)) continue;
+    (leaving_soon(peer, view.now) ? leaving : staying).push_back(&peer);
   }
   if (leaving.empty()) return staying;
   // A node that leaves is taken once more if nobody else holds what it holds, or too few are left.
@@ -281,17 +303,23 @@ Forming close(const FormingView& view, const std::vector<const Peer*>& in, Resum
 
 }  // namespace
 
+// Somebody is in a round of another journal, which this one knows nothing of. It ends by itself.
+bool other_journal_runs(const FormingView& view) {
+  return std::any_of(view.peers.begin(), view.peers.end(), [&](const auto& entry) {
+    const Beat& beat = entry.second.beat;
+    if (entry.second.lost || !beat.placed || beat.placed.journal == view.journal.life) return false;
+    return beat.state == AgentState::kEntering || beat.state == AgentState::kRunning ||
+           beat.state == AgentState::kLeaving || beat.state == AgentState::kFinished;
+  });
+}
+
 Forming decide(const FormingView& view) {
   const std::vector<const Peer*> in = who_is_in(view);
   const std::size_t enough = usable(view.job, in.size());
   if (enough == 0 || enough < view.job.min_nodes) return wait(WaitReason::kBelowMin);
-  WaitReason reason = WaitReason::kNone;
-  if (somebody_may_come(view, in.size() >= view.job.max_nodes, &reason)) {
-    const Time last_call =
-        std::min(view.last_join + view.job.last_call, view.forming_since + view.job.last_call_cap);
-    if (view.now < last_call) return wait(reason, last_call - view.now);
-  }
-  if (!last_round_dead(view)) return wait(WaitReason::kRoundNotDead);
+  const Call call = who_may_come(view, in.size() >= view.job.max_nodes);
+  if (view.now < call.ends) return wait(call.reason, call.ends - view.now);
+  if (!last_round_dead(view) || other_journal_runs(view)) return wait(WaitReason::kRoundNotDead);
   std::optional<ResumeChoice> choice = choose_resume(view, in);
   if (!choice) return wait(WaitReason::kHolder);
   return close(view, in, std::move(*choice));

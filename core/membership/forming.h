@@ -33,6 +33,13 @@ struct Peer {
 };
 using Peers = std::map<NodeId, Peer>;
 
+// A node that announces its leave trains on until so long before its deadline: longer than a step
+// of any usual job plus the change of round, and the whole of a 30 s notice.
+constexpr Duration kLeaveLead = std::chrono::seconds(30);
+inline bool leaving_soon(const Peer& peer, Time now) {
+  return peer.leaving && peer.leave_at - now <= kLeaveLead;
+}
+
 // All that the decisions look at.
 struct FormingView {
   const JobConfig& job;
@@ -43,7 +50,9 @@ struct FormingView {
   Time lead_return{};  // return of the own Lead append: leases of unknown nodes count from here
   RoundId target;      // the round to form
   Time forming_since{};
-  Time last_join{};  // newest arrival of a node that is no member of the last World
+  Time last_join{};      // newest arrival of a node that is no member of the last World
+  Time members_until{};  // a member that lives and hears has left by then, or its agent has killed
+                         // it
 };
 
 // A member's workers are dead or can do nothing more, by proof or by clock.

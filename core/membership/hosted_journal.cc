@@ -22,16 +22,23 @@ void HostedJournal::start(AgentId self, std::uint64_t seed, Effects& effects) {
 void HostedJournal::on_file_read(const JournalFileRead& file, Effects& effects) {
   if (!hosting_ || open_ || founding_) return;
   if (file.exists) {
+    // What is no journal is not served: to go on with less than was acknowledged would be worse.
+    if (!file.life) return;
+    for (std::size_t i = 0; i < file.records.size(); ++i) {
+      if (file.records[i].number.value != i + 1) return;
+    }
     life_ = file.life;
     records_ = file.records;
     open_ = true;
     check();
     return;
   }
-  // Above every life that left a marker; the lower half is drawn, so that two foundings differ even
-  // when no marker was left.
-  const std::uint64_t generation =
+  // Above every life that left a marker, and above those that an earlier life of this agent founded
+  // without leaving one; the lower half is drawn, so that foundings on two hosts differ.
+  const std::uint64_t marked =
       (file.newest_marker ? file.newest_marker->journal.value >> 32U : 0) + 1;
+  const std::uint64_t generation =
+      std::min<std::uint64_t>(std::max(marked, self_.life.value), 0xFFFFFFFFU);
   const std::uint64_t drawn = math::draw(math::Seed{seed_}, math::Stream{0x666f756e64ULL}, 0);
   life_ = JournalLife{(generation << 32U) | (drawn & 0xFFFFFFFFU)};
   found_after_ = file.newest_marker;

@@ -77,7 +77,7 @@ void JournalClient::ask_append(Effects& effects) {
   JournalAsk ask;
   ask.from = self_;
   ask.request = flying_append_;
-  ask.holding = holding_;
+  ask.holding = view_.life;  // the number means nothing in another one
   ask.append = pending_;
   send(ask, effects);
   arm(effects);
@@ -150,6 +150,7 @@ JournalEvent JournalClient::on_answer(Time now, const JournalAnswer& answer, Eff
     return event;  // the timer asks again
   }
   last_answer_ = now;
+  if (is_append && !pending_) return event;  // of another life: the timer reads that one
   if (is_append) {
     flying_append_ = {};
     if (answer.outcome == JournalAnswer::Outcome::kCreated ||

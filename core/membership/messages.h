@@ -128,7 +128,9 @@ struct Hearing {
 struct JournalAsk {
   AgentId from;
   RequestId request;
-  JournalLife holding;   // the life of the running rounds, if any: another one is refused
+  // The life of the running rounds, if any, or the one in which the number of an append was read:
+  // another one refuses.
+  JournalLife holding;
   RecordNo from_record;  // read: records from here on
   std::optional<NumberedRecord> append;
   bool want_contacts = false;  // a candidate: also tell who asked lately
