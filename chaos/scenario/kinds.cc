@@ -1,0 +1,321 @@
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "chaos/scenario/faults.h"
+#include "chaos/scenario/problem.h"
+
+namespace elastic::chaos {
+namespace {
+
+using sim::FaultKind;
+
+constexpr std::int64_t kMs = 1'000'000;              // ns
+constexpr std::int64_t kMinute = 60'000;             // ms
+constexpr std::int64_t kMaxClockShare = 100'000;     // 10 %
+constexpr std::int64_t kMaxCompute = 1'000'000'000;  // a thousand times slower
+
+// In the order of FaultKind. Ranges and weights of a swarm: short faults are frequent, and none
+// lasts so long that a run sees nothing else.
+constexpr std::array<KindInfo, kFaultKinds> kKinds{{
+    {FaultKind::kAdd, Reach::kNodes, "", Need::kNo, ValueUnit::kNone, 0, {}, {}},
+    {FaultKind::kNotice,
+     Reach::kNodes,
+     "ahead",
+     Need::kRequired,
+     ValueUnit::kNone,
+     1,
+     {30'000, 2 * kMinute},
+     {}},
+    // `for` of a reclaim is not a length in the plan: others take the places so much later.
+    {FaultKind::kReclaim,
+     Reach::kNodes,
+     "for",
+     Need::kOptional,
+     ValueUnit::kNone,
+     4,
+     {kMinute, 20 * kMinute},
+     {}},
+    {FaultKind::kCrash,
+     Reach::kNodes,
+     "for",
+     Need::kOptional,
+     ValueUnit::kNone,
+     4,
+     {30'000, 10 * kMinute},
+     {}},
+    {FaultKind::kKillAgent,
+     Reach::kNodes,
+     "for",
+     Need::kOptional,
+     ValueUnit::kNone,
+     4,
+     {100, 30'000},
+     {}},
+    {FaultKind::kKillWorker, Reach::kNodes, "", Need::kNo, ValueUnit::kWorker, 4, {}, {0, 0}},
+    {FaultKind::kExitWorker, Reach::kNodes, "", Need::kNo, ValueUnit::kExitCode, 1, {}, {1, 127}},
+    {FaultKind::kFreezeAgent,
+     Reach::kNodes,
+     "for",
+     Need::kRequired,
+     ValueUnit::kNone,
+     3,
+     {100, 40'000},
+     {}},
+    {FaultKind::kFreezeWorker,
+     Reach::kNodes,
+     "for",
+     Need::kRequired,
+     ValueUnit::kWorker,
+     3,
+     {100, 40'000},
+     {0, 0}},
+    {FaultKind::kFreezeMachine,
+     Reach::kNodes,
+     "for",
+     Need::kRequired,
+     ValueUnit::kNone,
+     3,
+     {100, 40'000},
+     {}},
+    {FaultKind::kSlow,
+     Reach::kNodes,
+     "for",
+     Need::kRequired,
+     ValueUnit::kCompute,
+     3,
+     {10'000, 10 * kMinute},
+     {1'100'000, 4'000'000}},
+    {FaultKind::kClockDrift,
+     Reach::kNodes,
+     "for",
+     Need::kRequired,
+     ValueUnit::kSignedShare,
+     2,
+     {kMinute, 30 * kMinute},
+     {-4'000, 4'000}},
+    {FaultKind::kClockJump,
+     Reach::kNodes,
+     "",
+     Need::kNo,
+     ValueUnit::kSignedDuration,
+     2,
+     {},
+     {-3'600'000 * kMs, 3'600'000 * kMs}},
+    {FaultKind::kLeave,
+     Reach::kNodes,
+     "ahead",
+     Need::kRequired,
+     ValueUnit::kNone,
+     2,
+     {5'000, 2 * kMinute},
+     {}},
+    {FaultKind::kPartition,
+     Reach::kCut,
+     "for",
+     Need::kRequired,
+     ValueUnit::kNone,
+     3,
+     {100, 2 * kMinute},
+     {}},
+    {FaultKind::kOneWay,
+     Reach::kCut,
+     "for",
+     Need::kRequired,
+     ValueUnit::kNone,
+     3,
+     {100, 2 * kMinute},
+     {}},
+    {FaultKind::kLoss,
+     Reach::kCut,
+     "for",
+     Need::kRequired,
+     ValueUnit::kShare,
+     2,
+     {5'000, 5 * kMinute},
+     {1'000, 300'000}},
+    {FaultKind::kDelay,
+     Reach::kCut,
+     "for",
+     Need::kRequired,
+     ValueUnit::kDelay,
+     2,
+     {5'000, 5 * kMinute},
+     {kMs, 500 * kMs}},
+    {FaultKind::kDuplicate,
+     Reach::kCut,
+     "for",
+     Need::kRequired,
+     ValueUnit::kShare,
+     2,
+     {5'000, 5 * kMinute},
+     {10'000, 500'000}},
+    {FaultKind::kReorder,
+     Reach::kCut,
+     "for",
+     Need::kRequired,
+     ValueUnit::kShare,
+     2,
+     {5'000, 5 * kMinute},
+     {10'000, 500'000}},
+    {FaultKind::kJournalSlow,
+     Reach::kAnyone,
+     "for",
+     Need::kRequired,
+     ValueUnit::kDelay,
+     2,
+     {5'000, 2 * kMinute},
+     {10 * kMs, 2'000 * kMs}},
+    {FaultKind::kJournalUnreachable,
+     Reach::kAnyone,
+     "for",
+     Need::kRequired,
+     ValueUnit::kNone,
+     2,
+     {1'000, kMinute},
+     {}},
+    {FaultKind::kJournalUnknown,
+     Reach::kAnyone,
+     "for",
+     Need::kRequired,
+     ValueUnit::kShare,
+     2,
+     {5'000, 5 * kMinute},
+     {50'000, 800'000}},
+    {FaultKind::kJournalLate,
+     Reach::kAnyone,
+     "for",
+     Need::kRequired,
+     ValueUnit::kShare,
+     2,
+     {5'000, 2 * kMinute},
+     {50'000, 800'000}},
+    {FaultKind::kJournalLost, Reach::kNobody, "", Need::kNo, ValueUnit::kNone, 0, {}, {}},
+    {FaultKind::kStorageUnreachable,
+     Reach::kNobody,
+     "for",
+     Need::kRequired,
+     ValueUnit::kNone,
+     1,
+     {5'000, 5 * kMinute},
+     {}},
+}};
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < kFaultKinds; ++i) {
+    if (static_cast<std::size_t>(kKinds[i].kind) != i) return false;
+  }
+  return true;
+}
+static_assert(in_order());
+
+// `value` if it lies in low..high, else what is wrong.
+Parsed<std::int64_t> bounded(std::string_view text, Parsed<std::int64_t> value, std::int64_t low,
+                             std::int64_t high, std::string_view bounds) {
+  if (!value || (*value >= low && *value <= high)) return value;
+  return tl::unexpected(fmt::format("\"{}\" is out of range; {}", printable(text), bounds));
+}
+
+Parsed<std::int64_t> signed_duration(std::string_view text) {
+  const Parsed<Duration> value = parse_duration(text);
+  if (!value) return tl::unexpected(value.error());
+  return value->count();
+}
+
+Parsed<std::int64_t> signed_share(std::string_view text) {
+  const bool negative = !text.empty() && text[0] == '-';
+  const Parsed<std::int64_t> value = parse_share(text.substr(negative ? 1 : 0));
+  return value && negative ? -*value : value;
+}
+
+Parsed<std::int64_t> count(std::string_view text) {
+  const Parsed<std::uint64_t> value = parse_count(text);
+  if (!value) return tl::unexpected(value.error());
+  return static_cast<std::int64_t>(*value);  // of at most 18 digits
+}
+
+}  // namespace
+
+const KindInfo& info(FaultKind kind) { return kKinds.at(static_cast<std::size_t>(kind)); }
+
+std::optional<FaultKind> find_kind(std::string_view text) {
+  if (text == "freeze") return FaultKind::kFreezeMachine;
+  for (const KindInfo& one : kKinds) {
+    if (name(one.kind) == text) return one.kind;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> kind_names() {
+  std::vector<std::string_view> names;
+  for (const KindInfo& one : kKinds) names.push_back(name(one.kind));
+  names.emplace_back("freeze");
+  names.emplace_back("swarm");
+  return names;
+}
+
+std::string_view value_key(ValueUnit unit) {
+  switch (unit) {
+    case ValueUnit::kNone:
+      return "";
+    case ValueUnit::kWorker:
+      return "worker";
+    case ValueUnit::kExitCode:
+      return "code";
+    case ValueUnit::kCompute:
+      return "compute";
+    case ValueUnit::kShare:
+      return "share";
+    case ValueUnit::kDelay:
+    case ValueUnit::kSignedShare:
+    case ValueUnit::kSignedDuration:
+      return "by";
+  }
+  return "";
+}
+
+Parsed<std::int64_t> parse_value(ValueUnit unit, std::string_view text) {
+  constexpr std::int64_t kYear = std::int64_t{365} * 24 * 3600 * 1'000 * kMs;
+  switch (unit) {
+    case ValueUnit::kNone:
+      break;
+    case ValueUnit::kWorker:
+      return bounded(text, count(text), 0, 1'023, "a local rank is at most 1023");
+    case ValueUnit::kExitCode:
+      return bounded(text, count(text), 1, 255, "a failing exit code is 1 to 255");
+    case ValueUnit::kCompute:
+      return bounded(text, parse_share(text), 10'000, kMaxCompute,
+                     "write the share of the normal time, from 1% to 100000%");
+    case ValueUnit::kShare:
+      return bounded(text, parse_share(text), 1, 1'000'000, "write 1ppm to 100%");
+    case ValueUnit::kDelay:
+      return bounded(text, signed_duration(text), 1, kYear, "write a positive duration");
+    case ValueUnit::kSignedShare:
+      return bounded(text, signed_share(text), -kMaxClockShare, kMaxClockShare,
+                     "a clock is at most 10% off");
+    case ValueUnit::kSignedDuration:
+      return bounded(text, signed_duration(text), -kYear, kYear, "at most a year either way");
+  }
+  return tl::unexpected(std::string("takes no value"));
+}
+
+std::string value_text(ValueUnit unit, std::int64_t value) {
+  switch (unit) {
+    case ValueUnit::kNone:
+      return "";
+    case ValueUnit::kWorker:
+    case ValueUnit::kExitCode:
+      return std::to_string(value);
+    case ValueUnit::kCompute:
+    case ValueUnit::kShare:
+      return share_text(value);
+    case ValueUnit::kSignedShare:
+      return value < 0 ? "-" + share_text(-value) : share_text(value);
+    case ValueUnit::kDelay:
+    case ValueUnit::kSignedDuration:
+      return duration_text(Duration(value));
+  }
+  return "";
+}
+
+}  // namespace elastic::chaos
