@@ -20,6 +20,7 @@ void Coordinator::lead(Time now, LeadId lead, const std::set<NodeId>& known, Jou
   lead_ = lead;
   lead_return_ = now;
   enough_heard_ = now;
+  awake_at_ = now;
   phase_ = Phase::kAdopting;
   announce_to_ = known;
   announce_to_.insert(self_.node);
@@ -75,8 +76,22 @@ bool same_but_number(const Beat& a, const Beat& b) {
 }
 }  // namespace
 
+// Silence counts only while this node listens: after a pause of its own the beats of that time are
+// still waiting to be read, and nobody is lost for that.
+void Coordinator::wake(Time now) {
+  const Duration away = now - awake_at_;
+  awake_at_ = now;
+  if (away <= 2 * timeouts_.beat) return;
+  for (auto& [node, peer] : peers_) {
+    if (peer.lost) continue;
+    peer.heard = std::min(now, peer.heard + (away - timeouts_.beat));
+    if (peer.suspect_at != kEndOfTime) peer.suspect_at += away - timeouts_.beat;
+  }
+}
+
 void Coordinator::on_beat(Time now, const Beat& beat, JournalClient& journal, Effects& effects) {
   if (!leading()) return;
+  wake(now);
   const auto known = peers_.find(beat.from.node);
   if (known != peers_.end()) {
     const Beat& last = known->second.beat;
@@ -194,6 +209,7 @@ void Coordinator::acknowledge(Time now, std::uint64_t read_done, const JournalVi
 
 void Coordinator::on_peer_closed(Time now, NodeId node, JournalClient& journal, Effects& effects) {
   if (!leading()) return;
+  wake(now);
   const auto at = peers_.find(node);
   if (at == peers_.end() || at->second.lost) return;
   // Only a hint: its agent may come back at once, or the connection alone was lost.
@@ -205,6 +221,7 @@ void Coordinator::on_peer_closed(Time now, NodeId node, JournalClient& journal, 
 
 void Coordinator::on_tick(Time now, JournalClient& journal, Effects& effects) {
   if (!leading()) return;
+  wake(now);
   effects.push_back(ArmTimer{TimerId::kTick, timeouts_.beat});
   evaluate(now, journal, effects);
 }
@@ -212,6 +229,7 @@ void Coordinator::on_tick(Time now, JournalClient& journal, Effects& effects) {
 void Coordinator::on_journal(Time now, const JournalEvent& event, JournalClient& journal,
                              Effects& effects) {
   if (!leading()) return;
+  wake(now);
   ELASTIC_ASSERT(journal.view().lead == lead_);
   if (event.appended) settle_append(now, *event.appended, journal, effects);
   if (event.read_done != 0) acknowledge(now, event.read_done, journal.view(), effects);
@@ -347,10 +365,10 @@ void Coordinator::check(const JournalClient& journal) const {
 
 std::uint64_t Coordinator::digest() const {
   Hash hash;
-  hash(phase_, suspended_, lead_, lead_return_, enough_heard_, awaiting_, announce_to_, target_,
-       cause_, planned_, planned_until_, forming_since_, last_join_, joined_, wait_, recorded_at_,
-       running_since_, entered_, best_step_, edge_since_, first_failure_, start_failures_,
-       stop_with_);
+  hash(phase_, suspended_, lead_, lead_return_, enough_heard_, awake_at_, awaiting_, announce_to_,
+       target_, cause_, planned_, planned_until_, forming_since_, last_join_, joined_, wait_,
+       recorded_at_, running_since_, entered_, best_step_, edge_since_, first_failure_,
+       start_failures_, stop_with_);
   if (saving_) hash(saving_->report, saving_->in);
   for (const auto& [node, peer] : peers_) {
     hash(node, peer.beat, peer.heard, peer.acked, peer.ever_acked, peer.suspect_at, peer.lost,

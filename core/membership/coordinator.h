@@ -73,6 +73,7 @@ class Coordinator {
   };
 
   // coordinator.cc: what is heard.
+  void wake(Time now);
   void note_failures(Peer& peer, const Beat& beat, const JournalView& view, Effects& effects);
   void note_save(const Beat& beat, const JournalView& view);
   void acknowledge(Time now, std::uint64_t read_done, const JournalView& view, Effects& effects);
@@ -114,6 +115,7 @@ class Coordinator {
   bool suspended_ = false;
   LeadId lead_;
   Time lead_return_{};
+  Time awake_at_{};      // last input: the own pauses are no silence of others
   Time enough_heard_{};  // last time at least min nodes were heard
   Peers peers_;
   std::map<NodeId, std::uint64_t> awaiting_;  // unacknowledged beats: the read that each waits for

@@ -144,6 +144,10 @@ bool last_round_dead(const FormingView& view) {
 
 bool is_in(const FormingView& view, const Peer& peer) {
   const Beat& beat = peer.beat;
+  if (ELASTIC_MUTANT("leave_not_awaited") && is_native(view) && !peer.lost &&
+      beat.state == AgentState::kLeaving) {
+    return true;
+  }
   if (peer.lost || beat.left_for < view.target || peer.sits_out_until > view.now) return false;
   if (peer.leave_at <= view.now) return false;  // its time is up
   if (is_native(view))

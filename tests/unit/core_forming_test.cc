@@ -1,0 +1,222 @@
+// The decision on chosen views: who is in, what is waited for, where the round resumes.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/membership/forming.h"
+
+namespace elastic {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr JournalLife kLife{1ULL << 32U};
+constexpr RoundId kWorld{kLife, 1};
+constexpr RoundId kNext{kLife, 2};
+
+// A job of 2 to 3 nodes whose round r1 [n1 n2 n3] was left for r2, seen 20 s after the lead began.
+class FormingTest : public testing::Test {
+ protected:
+  FormingTest() {
+    job_.min_nodes = 2;
+    job_.max_nodes = 3;
+    job_.journal = JournalKind::kExternal;
+    timeouts_ = std::get<Timeouts>(derive_timeouts(job_));
+    World world;
+    world.round = kWorld;
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+      world.members.push_back({{NodeId{i}, AgentLife{1}}, 1});
+    }
+    journal_.life = kLife;
+    journal_.last = RecordNo{2};
+    journal_.world = world;
+  }
+
+  Peer& peer(std::uint64_t node, AgentState state) {
+    Peer& some = peers_[NodeId{node}];
+    some.beat.from = {NodeId{node}, AgentLife{1}};
+    some.beat.state = state;
+    some.heard = some.acked = now_;
+    some.ever_acked = true;
+    return some;
+  }
+  // A member of r1 that has left for r2 and holds this step of r1.
+  Peer& survivor(std::uint64_t node, std::uint64_t step) {
+    Peer& some = peer(node, AgentState::kLeft);
+    some.beat.placed = some.beat.entered_newest = kWorld;
+    some.beat.left_for = kNext;
+    some.beat.held = StatePoint{kWorld, Step{step}, Lineage{100 + step}};
+    return some;
+  }
+  Peer& running(std::uint64_t node) {
+    Peer& some = peer(node, AgentState::kRunning);
+    some.beat.placed = some.beat.entered = some.beat.entered_newest = kWorld;
+    return some;
+  }
+  Peer& spare(std::uint64_t node) {
+    Peer& some = peer(node, AgentState::kPrepared);
+    some.beat.left_for = kNext;
+    return some;
+  }
+
+  // "n1 n2 at 5", or what is waited for.
+  std::string decided() {
+    const FormingView view{job_,         timeouts_, journal_,       peers_,         now_,
+                           lead_return_, kNext,     forming_since_, forming_since_, members_until_};
+    const Forming forming = decide(view);
+    if (forming.members.empty()) return "wait " + std::to_string(static_cast<int>(forming.wait));
+    std::string text;
+    for (const Member& member : forming.members) {
+      text += "n" + std::to_string(member.agent.node.value) + " ";
+    }
+    const ResumePoint& resume = forming.resume.resume;
+    if (resume.source == ResumePoint::Source::kScratch) return text + "from scratch";
+    const bool saved = resume.source == ResumePoint::Source::kCheckpoint;
+    return text + (saved ? "saved " : "at ") + std::to_string(resume.state.step.value);
+  }
+  static std::string waits(WaitReason reason) {
+    return "wait " + std::to_string(static_cast<int>(reason));
+  }
+
+  JobConfig job_;
+  Timeouts timeouts_;
+  JournalView journal_;
+  Peers peers_;
+  Time now_{seconds(1000)};
+  Time lead_return_{seconds(980)};
+  Time forming_since_{seconds(999)};
+  Time members_until_{seconds(1009)};
+};
+
+TEST_F(FormingTest, closes_when_everybody_is_in) {
+  survivor(1, 5), survivor(2, 5), survivor(3, 5);
+  EXPECT_EQ(decided(), "n1 n2 n3 at 5");
+}
+
+TEST_F(FormingTest, the_highest_step_of_the_newest_round_is_resumed) {
+  survivor(1, 5), survivor(2, 6), survivor(3, 5);
+  EXPECT_EQ(decided(), "n1 n2 n3 at 6");
+}
+
+TEST_F(FormingTest, waits_for_a_member_that_is_alive_and_still_in) {
+  survivor(1, 5), survivor(2, 5), running(3);
+  EXPECT_EQ(decided(), waits(WaitReason::kMembersLeave));
+  now_ = seconds(1010) + Time{};
+  forming_since_ = Time{seconds(990)};
+  members_until_ = Time{seconds(1000)};
+  EXPECT_EQ(decided(), "n1 n2 at 5");  // its agent had all the time that it may take
+}
+
+TEST_F(FormingTest, does_not_wait_for_the_lost) {
+  survivor(1, 5), survivor(2, 5), running(3).lost = true;
+  EXPECT_EQ(decided(), "n1 n2 at 5");
+}
+
+TEST_F(FormingTest, is_below_min_with_one_node) {
+  survivor(1, 5);
+  EXPECT_EQ(decided(), waits(WaitReason::kBelowMin));
+}
+
+TEST_F(FormingTest, survivors_come_first_and_in_their_order) {
+  survivor(3, 5), survivor(1, 5), spare(4), spare(2).beat.from.life = AgentLife{2};
+  EXPECT_EQ(decided(), "n1 n2 n3 at 5");
+}
+
+TEST_F(FormingTest, a_full_round_waits_for_members_but_not_for_others) {
+  survivor(1, 5), survivor(2, 5), spare(4);
+  peer(5, AgentState::kPrepared);  // has not heard of the leave yet
+  EXPECT_EQ(decided(), "n1 n2 n4 at 5");
+  running(3);
+  EXPECT_EQ(decided(), waits(WaitReason::kMembersLeave));
+}
+
+TEST_F(FormingTest, a_multiple_of_the_unit_is_used) {
+  job_.node_unit = 2, job_.max_nodes = 4;
+  survivor(1, 5), survivor(2, 5), survivor(3, 5);
+  EXPECT_EQ(decided(), "n1 n2 at 5");
+  spare(4);
+  EXPECT_EQ(decided(), "n1 n2 n3 n4 at 5");
+}
+
+TEST_F(FormingTest, who_sits_out_is_not_in) {
+  survivor(1, 5), survivor(2, 5), survivor(3, 5).sits_out_until = now_ + seconds(1);
+  EXPECT_EQ(decided(), "n1 n2 at 5");
+}
+
+TEST_F(FormingTest, who_leaves_soon_is_left_out_unless_it_is_needed) {
+  survivor(1, 5), survivor(2, 5);
+  Peer& leaver = survivor(3, 5);
+  leaver.leaving = true, leaver.leave_at = now_ + seconds(20);
+  EXPECT_EQ(decided(), "n1 n2 at 5");
+  peers_.at(NodeId{2}).lost = true;
+  EXPECT_EQ(decided(), "n1 n3 at 5");  // otherwise too few
+  leaver.leave_at = now_;
+  EXPECT_EQ(decided(), waits(WaitReason::kBelowMin));  // its time is up
+}
+
+TEST_F(FormingTest, a_native_round_with_no_proof_of_death_is_waited_for) {
+  running(1).lost = running(2).lost = running(3).lost = true;
+  spare(4), spare(5);
+  EXPECT_EQ(decided(), waits(WaitReason::kRoundNotDead));
+  now_ += timeouts_.orphan + seconds(60);
+  EXPECT_EQ(decided(), "n4 n5 from scratch");
+}
+
+TEST_F(FormingTest, a_holder_is_waited_for_until_all_are_surely_gone) {
+  survivor(1, 5).lost = true;  // has left: the round is dead; but it holds step 5
+  running(2).lost = running(3).lost = true;
+  spare(4), spare(5);
+  EXPECT_EQ(decided(), waits(WaitReason::kHolder));
+  journal_.checkpoint = Checkpoint{Step{3}, kWorld, Lineage{103}, 0};
+  EXPECT_EQ(decided(), waits(WaitReason::kHolder));
+  now_ += timeouts_.orphan + seconds(60);
+  EXPECT_EQ(decided(), "n4 n5 saved 3");
+}
+
+TEST_F(FormingTest, a_later_life_is_proof_of_death) {
+  for (std::uint64_t node = 1; node <= 3; ++node) {
+    spare(node).beat.from.life = AgentLife{2};
+  }
+  EXPECT_EQ(decided(), "n1 n2 n3 from scratch");
+  peers_.at(NodeId{3}).beat.state = AgentState::kCleaning;  // has not killed anything yet
+  EXPECT_EQ(decided(), waits(WaitReason::kHolder));
+}
+
+TEST_F(FormingTest, every_member_of_a_foreign_round_must_be_reaped_or_lapsed) {
+  job_.workers = WorkerKind::kForeign;
+  for (std::uint64_t node = 1; node <= 2; ++node) {
+    Peer& some = survivor(node, 0);
+    some.beat.held.reset();
+    some.beat.reaped_below = kNext;
+  }
+  running(3).lost = true;
+  EXPECT_EQ(decided(), waits(WaitReason::kRoundNotDead));
+  now_ += with_drift(timeouts_.lease);
+  EXPECT_EQ(decided(), "n1 n2 from scratch");
+}
+
+TEST_F(FormingTest, a_new_leader_gives_unheard_members_the_time_to_be_heard) {
+  lead_return_ = now_ - timeouts_.beat;
+  survivor(1, 5), survivor(2, 5);
+  EXPECT_EQ(decided(), waits(WaitReason::kMembersLeave));
+  lead_return_ = now_ - timeouts_.lost_after;
+  EXPECT_EQ(decided(), "n1 n2 at 5");
+}
+
+TEST_F(FormingTest, a_round_of_another_journal_is_waited_for) {
+  journal_.world.reset();
+  spare(1), spare(2);
+  Peer& stranger = running(3);
+  stranger.beat.placed = {JournalLife{7}, 4};
+  EXPECT_EQ(decided(), waits(WaitReason::kMembersLeave));
+  forming_since_ = Time{seconds(900)};
+  EXPECT_EQ(decided(), waits(WaitReason::kRoundNotDead));
+  stranger.lost = true;
+  EXPECT_EQ(decided(), "n1 n2 from scratch");
+}
+
+}  // namespace
+}  // namespace elastic

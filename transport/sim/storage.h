@@ -1,0 +1,72 @@
+// The checkpoint directory on shared storage: transfers that share its bandwidth, saves by (step,
+// round) made of the members' shares, and commit markers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/math/integer.h"
+#include "core/membership/records.h"
+#include "transport/sim/timeline.h"
+
+namespace elastic::sim {
+
+// Names a running transfer; zero: none.
+using TransferId = Id<struct TransferTag>;
+
+// Transfers are served at equal rates (processor sharing), exactly, in integers: what counts is the
+// virtual time "nanobytes that each transfer has got so far", which grows at bandwidth / transfers.
+// While the storage is unreachable nothing moves.
+class Storage {
+ public:
+  explicit Storage(std::int64_t bytes_per_second);
+
+  TransferId start(Timeline& timeline, std::int64_t bytes);
+  void cancel(Timeline& timeline, TransferId transfer);
+  // kTransfer: what is through, in order of starting.
+  std::vector<TransferId> complete(Timeline& timeline, const Event& event);
+  void set_reachable(Timeline& timeline, bool reachable);
+  bool reachable() const { return reachable_; }
+
+  struct Save {
+    Lineage lineage;
+    std::uint32_t size = 0;    // shares
+    std::uint32_t stored = 0;  // of them durable
+    std::vector<bool> shares;  // by group rank
+    bool whole() const { return size > 0 && stored == size; }
+  };
+  struct SaveKey {
+    Step step;
+    RoundId round;
+    auto operator<=>(const SaveKey&) const = default;
+  };
+  // Member `rank` of `size` has stored its share. True if the save is whole now.
+  bool share_stored(SaveKey key, Lineage lineage, std::uint32_t rank, std::uint32_t size);
+  // Is there a whole save of this state?
+  bool holds(Step step, Lineage lineage) const;
+  // What an unmodified program takes up: the whole save of the highest step, then round.
+  std::optional<std::pair<SaveKey, Lineage>> newest_whole() const;
+
+  void put_marker(const CommitMarker& marker);
+  const std::optional<CommitMarker>& newest_marker() const { return newest_marker_; }
+
+ private:
+  void advance(Time now);
+  void schedule(Timeline& timeline);
+
+  std::int64_t bytes_per_second_;
+  bool reachable_ = true;
+  math::uint128 served_ = 0;  // nanobytes per transfer
+  Time advanced_to_{};
+  std::map<std::pair<math::uint128, TransferId>, bool> transfers_;  // by finish
+  std::map<TransferId, math::uint128> finish_;
+  std::uint64_t last_transfer_ = 0;
+  std::uint64_t generation_ = 0;
+  std::map<SaveKey, Save> saves_;
+  std::optional<CommitMarker> newest_marker_;
+};
+
+}  // namespace elastic::sim
