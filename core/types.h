@@ -48,7 +48,7 @@ using Lineage = Id<struct LineageTag>;
 using RequestId = Id<struct RequestTag>;
 // Counts the failures that one agent life has reported, from 1.
 using FailureNo = Id<struct FailureTag>;
-// Counts the beats of one agent life, from 1. Zero means "no beat".
+// Numbers the beats of one agent life, upwards from a drawn place. Zero means "no beat".
 using BeatNo = Id<struct BeatTag>;
 
 // The agent that a message or record speaks of: a node, in one of its lives.

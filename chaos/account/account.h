@@ -14,20 +14,17 @@
 
 namespace elastic::chaos {
 
-// Every nanosecond from the start to the end belongs to exactly one part of TimeParts. Definitions,
-// first match wins:
-//  saving         the last step is committed and the Verdict is not recorded; or training stands
-//  still
-//                 for the copy of a save
-//  (step)         a step is in work: begun, none of its members has died, left, stopped or stands
-//  still.
-//                 Productive when the step is kept, else redone up to the step's nominal length and
-//                 waiting beyond
-//  below minimum  fewer than min_nodes machines are up
-//  reconfiguring  a change of round was asked for or a World recorded, and no step begun since;
-//  going
-//                 below the minimum calls the change off
-//  waiting        everything else: detection of a loss, start of programs, the first last call
+// Every nanosecond from the start to the end belongs to exactly one part of TimeParts. The first
+// line that fits wins:
+//  saving: the last step is committed and the Verdict is not recorded; or training stands still for
+//    the copy of a save.
+//  (step): a step is in work: begun, and none of its members has died, left, stopped or stands
+//    still. Productive when the step is kept, else redone up to its nominal length and waiting
+//    beyond.
+//  below minimum: fewer than min_nodes machines are up.
+//  reconfiguring: a change of round was asked for or a World recorded, and no step begun since;
+//    going below the minimum calls the change off.
+//  waiting: everything else: detection of a loss, start of programs, the first last call.
 // A committed step that falls takes its time from productive to redone.
 //
 // Invariant: parts().sum() plus the time of steps not settled yet == time since the start.

@@ -248,17 +248,17 @@ LivenessPlan plan_liveness(std::uint64_t seed, Duration span) {
 }
 
 // The sum of everything that may come one after the other, each at its stated longest:
-//   boot                 machines of the core that were down start their agents
-//   old orders           workers are stopped with the grace
-//   detection, election  the leader was cut off: silence, then kElections tries with doubled delays
-//   proofs of death      the new leader counts leases from its Lead; where nobody of the last round
-//   can
-//                        be reached, the orphan bound must pass; both with drift
-//   programs             start-up, on machines where nothing runs yet
-//   kChanges times       announced resize, grace, last call to its cap, append, entering (fills,
-//   loads) cool-down            members that sit out may be needed to reach min_nodes steps the few
-//   that are to be shown
-// and once more a lease for a leader that hears too few and must stand down first.
+//  - machines of the core that were down start their agents; workers are stopped with the grace;
+//  - the leader was cut off: silence, then kElections tries with doubled delays;
+//  - proofs of death: the new leader counts leases from its Lead; where nobody of the last round
+//  can
+//    be reached, the orphan bound must pass; both with drift, and once more a lease for a leader
+//    that hears too few and must stand down first;
+//  - programs start, on machines where nothing runs yet;
+//  - kChanges times: announced resize, grace, last call to its cap, append, entering (fills,
+//  loads);
+//  - members that sit out may be needed to reach min_nodes: the cool-down;
+//  - the few steps that are to be shown.
 Duration liveness_bound(const sim::WorldConfig& config, const Timeouts& t) {
   const JobConfig& job = config.job;
   const sim::TrainingModel& training = config.training;

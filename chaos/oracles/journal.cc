@@ -75,6 +75,11 @@ void JournalOracle::on_record(Time now, const NumberedRecord& numbered, JournalL
   const bool same_life = life == truth().journal_life();
   if (!same_life) {
     counted();
+    if (truth().journal_life() && !truth().journal_lost()) {
+      violated(now, {.agent = numbered.record.writer,
+                     .expected = "a journal is founded anew only when its file was lost",
+                     .found = "another life, and no fault took the file"});
+    }
     if (life < truth().journal_life()) {
       violated(now, {.agent = numbered.record.writer,
                      .expected = "a journal founded anew is newer than the one before",

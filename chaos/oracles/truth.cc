@@ -351,7 +351,10 @@ void Truth::on_fault(Time now, const sim::Fault& fault) {
     journal_disturbed_ever_ = true;
     journal_disturbed_until_ = std::max(journal_disturbed_until_, until);
   }
-  if (fault.kind == FaultKind::kJournalLost) journal_lost_ = true;
+  const bool takes_host =
+      host_ && fault.kind == FaultKind::kReclaim &&
+      std::find(fault.targets.begin(), fault.targets.end(), host_) != fault.targets.end();
+  if (fault.kind == FaultKind::kJournalLost || takes_host) journal_lost_ = true;
   if (fault.kind == FaultKind::kNotice || fault.kind == FaultKind::kLeave) {
     for (const NodeId node : fault.targets) at(node).leaving = true;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/assert.h"
+#include "core/math/random.h"
 #include "core/membership/hash.h"
 #include "core/mutants.h"
 
@@ -14,9 +15,13 @@ constexpr std::size_t kMaxUnacked =
 constexpr std::size_t kReportsPerBeat = 8;  // bounds the size of a beat
 }  // namespace
 
-void Agent::start(Time now, AgentId self, std::uint64_t /*seed*/, Effects& effects) {
+void Agent::start(Time now, AgentId self, std::uint64_t seed, Effects& effects) {
   ELASTIC_ASSERT(!self_);
   self_ = self;
+  // Beats are numbered from a drawn place on, so that an acknowledgement that an earlier life of
+  // this node did not live to see names no beat of this one.
+  const std::uint64_t drawn = math::draw(math::Seed{seed}, math::Stream{0x6265617473ULL}, 0);
+  beats_ = BeatNo{drawn >> 24U};
   lease_from_ = now;
   waiting_since_ = now;
   effects.push_back(KillLeftovers{});

@@ -193,7 +193,9 @@ void Node::after(Time now, Effects& effects) {
     journal_.abandon();
     election_.stand_down(now, effects);
   }
-  if (job_.journal == JournalKind::kHosted && !agent_.ending() && agent_.holding()) {
+  // Also without workers, once it has had a place: the Verdict may have been recorded meanwhile.
+  const bool took_part = agent_.holding() || agent_.placed();
+  if (job_.journal == JournalKind::kHosted && !agent_.ending() && took_part) {
     const Time heard = std::max(agent_.lease_from(), journal_.last_answer());
     if (now - heard > job_.journal_lost_after) agent_.on_journal_lost(now, effects);
   }

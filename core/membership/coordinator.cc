@@ -138,7 +138,9 @@ void Coordinator::note_failures(Peer& peer, const Beat& beat, const JournalView&
     const bool cause = of_newest && !first_failure_ && !failure.stopped_by_agent && may_be_cause();
     if (again && counts(failure)) ++start_failures_;
     if (cause) first_failure_ = failure;
-    const bool at_start = !view.world && !failure.stopped_by_agent && counts(failure);
+    // In no round: one of an earlier journal's rounds is no failure of this one's starts.
+    const bool at_start =
+        !view.world && !failure.round && !failure.stopped_by_agent && counts(failure);
     const bool first_start = at_start && !first_failure_;
     if (at_start) ++start_failures_;
     if (first_start) first_failure_ = failure;
