@@ -21,7 +21,7 @@ void Agent::start(Time now, AgentId self, std::uint64_t seed, Effects& effects) 
   // Beats are numbered from a drawn place on, so that an acknowledgement that an earlier life of
   // this node did not live to see names no beat of this one.
   const std::uint64_t drawn = math::draw(math::Seed{seed}, math::Stream{0x6265617473ULL}, 0);
-  beats_ = BeatNo{drawn >> 24U};
+  beats_ = BeatNo{drawn >> 25U << 24U};  // the lower bits count
   lease_from_ = now;
   waiting_since_ = now;
   effects.push_back(KillLeftovers{});

@@ -12,6 +12,9 @@ const char* pick(const char* const (&names)[N], std::size_t index) {
 
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
+// Which beat of its life: the numbers begin at a drawn place, and their lower 24 bits count.
+std::uint64_t count(BeatNo beat) { return beat.value & 0xFFFFFFU; }
+
 }  // namespace
 
 const char* state_name(AgentState state) {
@@ -152,7 +155,7 @@ std::string Names::placement(const Placement& place) {
 }
 
 std::string Names::beat(const Beat& beat) {
-  std::string text = "beat " + number(beat.number.value) + " of " + agent(beat.from) + ": " +
+  std::string text = "beat " + number(count(beat.number)) + " of " + agent(beat.from) + ": " +
                      state_name(beat.state);
   if (beat.placed) text += ", placed " + round(beat.placed);
   if (beat.entered) text += ", in " + round(beat.entered);
@@ -171,7 +174,7 @@ std::string Names::beat(const Beat& beat) {
 
 std::string Names::order(const Order& order) {
   std::string text = "order of " + agent(order.from) + ", " + lead(order.lead);
-  if (order.beat) text += ", acks beat " + number(order.beat.value);
+  if (order.beat) text += ", acks beat " + number(count(order.beat));
   if (order.leave_for) {
     text += ", leave for " + round(order.leave_for) + (order.planned ? " (planned)" : "");
   }
