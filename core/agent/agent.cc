@@ -23,7 +23,6 @@ void Agent::start(Time now, AgentId self, std::uint64_t seed, Effects& effects) 
   const std::uint64_t drawn = math::draw(math::Seed{seed}, math::Stream{0x6265617473ULL}, 0);
   beats_ = BeatNo{drawn >> 25U << 24U};  // the lower bits count
   lease_from_ = now;
-  waiting_since_ = now;
   effects.push_back(KillLeftovers{});
   effects.push_back(ArmTimer{TimerId::kBeat, timeouts_.beat});
   if (job_.join_timeout) effects.push_back(ArmTimer{TimerId::kJoin, *job_.join_timeout});
@@ -294,8 +293,8 @@ std::uint64_t Agent::digest() const {
   Hash hash;
   hash(self_, lead_seen_, leader_, beats_, sent_, lease_from_, group_, alive_, placed_, first_rank_,
        entered_, entered_newest_, left_for_, leaving_for_, leaving_planned_, reaped_below_, held_,
-       saved_, last_step_, failures_, failure_count_, failed_edges_, wait_, waiting_since_,
-       failed_starts_, stopping_, killed_, checkpoint_told_, leave_at_, exit_, ended_, ever_acked_);
+       saved_, last_step_, failures_, failure_count_, failed_edges_, wait_, failed_starts_,
+       stopping_, killed_, checkpoint_told_, leave_at_, exit_, ended_, ever_acked_);
   return hash.value();
 }
 

@@ -125,7 +125,6 @@ class Agent {
   FailureNo failure_count_;
   std::vector<NodeId> failed_edges_;
   WaitReason wait_ = WaitReason::kPreparing;
-  Time waiting_since_{};
   std::uint32_t failed_starts_ = 0;
   bool stopping_ = false;              // the agent ends all its workers itself
   std::vector<std::uint32_t> killed_;  // local ranks that the agent killed one by one

@@ -95,7 +95,6 @@ void Agent::left(Time now, RoundId for_round, Effects& effects) {
   entered_ = {};
   failed_edges_.clear();
   if (was_inside) {
-    waiting_since_ = now;
     wait_ = WaitReason::kMembersLeave;
     effects.push_back(CancelTimer{TimerId::kStop});
     effects.push_back(

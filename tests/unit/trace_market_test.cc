@@ -55,6 +55,7 @@ Measured generated(const char* market, std::uint32_t machines, Duration span) {
 
 TEST(TraceMarket, p3_machines_live_and_go_as_measured_within_fifteen_percent) {
   const std::string file = std::string(ELASTIC_SHARED_DIR) + "/traces/bamboo/p3-trace.csv";
+  // The measured traces lie beside the project and are not part of it.
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "expected skip: no file " << file;
   const Availability trace = load_availability(file).value();
   const Measured real = measure(trace.events, trace.span);
@@ -66,6 +67,7 @@ TEST(TraceMarket, p3_machines_live_and_go_as_measured_within_fifteen_percent) {
 
 TEST(TraceMarket, a100_machines_go_as_measured_within_thirty_percent) {
   const std::string file = std::string(ELASTIC_SHARED_DIR) + "/traces/bamboo/a100x1-east1b.txt";
+  // As above: without the measured trace there is nothing to compare with.
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "expected skip: no file " << file;
   const Availability trace = load_availability(file).value();
   const Measured real = measure(events_of(trace, math::Seed{1}), trace.span);

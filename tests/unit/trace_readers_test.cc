@@ -151,6 +151,7 @@ TEST(TraceReaders, a_node_that_comes_takes_the_lowest_free_slot) {
 
 TEST(TraceReaders, the_real_traces_are_read_with_their_known_figures) {
   const std::string traces = std::string(ELASTIC_SHARED_DIR) + "/traces/";
+  // The real traces lie beside the project and are not part of it.
   if (!std::filesystem::exists(traces)) GTEST_SKIP() << "expected skip: no folder " << traces;
   const auto p3 = load_availability(traces + "bamboo/p3-trace.csv");
   ASSERT_TRUE(p3) << p3.error().text();
