@@ -8,6 +8,8 @@
 #include "chaos/account/account.h"
 #include "chaos/oracles/oracle_set.h"
 #include "chaos/run/interrupt.h"
+#include "core/assert.h"
+#include "core/membership/config.h"
 
 namespace elastic::chaos {
 namespace {
@@ -134,9 +136,21 @@ void main_run(Session& session, const sim::WorldConfig& config, const sim::Plan&
   session.oracles = nullptr;
 }
 
-void liveness_run(Session& session, const sim::WorldConfig& config, const sim::Plan& plan,
+// The time that the plan's faults fill, and what a core healed at the drawn moment may take: a bound
+// that passed the end of the scenario would show nothing.
+sim::WorldConfig for_liveness(sim::WorldConfig config, const LivenessPlan& when) {
+  const auto timeouts = derive_timeouts(config.job);
+  ELASTIC_ASSERT(std::holds_alternative<Timeouts>(timeouts));
+  const Duration bound = liveness_bound(config, std::get<Timeouts>(timeouts));
+  config.horizon = std::max(config.horizon, when.moment - Time{} + bound);
+  return config;
+}
+
+void liveness_run(Session& session, const sim::WorldConfig& main_config, const sim::Plan& plan,
                   const RunOptions& options) {
   RunResult& result = session.result;
+  const LivenessPlan when = plan_liveness(main_config.seed, liveness_span(main_config));
+  const sim::WorldConfig config = for_liveness(main_config, when);
   sim::World world(config, plan);
   session.world = &world;
   OracleSet oracles(config, world.timeouts());
@@ -145,7 +159,6 @@ void liveness_run(Session& session, const sim::WorldConfig& config, const sim::P
   Watcher watcher(world, nullptr, options);
   oracles.watch(world);
   world.watch(watcher);
-  const LivenessPlan when = plan_liveness(config.seed, liveness_span(config));
   LivenessResult liveness = check_liveness(world, when, &oracles);
   if (interrupted()) {
     result.verdict = VerdictClass::kInterrupted;
