@@ -146,6 +146,7 @@ void bounds_keys(Section& job, DeclaredBounds& declared) {
   bounds.duration("pause", declared.pause, kSomeLength);
   bounds.duration("start_up", declared.start_up, kSomeLength);
   bounds.duration("transfer_stall", declared.transfer_stall, kSomeLength);
+  bounds.duration("step", declared.step, kSomeLength);
   bounds.finish();
 }
 

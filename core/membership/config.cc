@@ -46,6 +46,7 @@ std::optional<Refusal> refuse_lengths(const JobConfig& job) {
       {"bounds.pause", job.bounds.pause, true},
       {"bounds.start_up", job.bounds.start_up, false},
       {"bounds.transfer_stall", job.bounds.transfer_stall, false},
+      {"bounds.step", job.bounds.step, false},
       {"journal_lost_after", job.journal_lost_after, false},
       {"last_call", job.last_call, true},
       {"last_call_cap", job.last_call_cap, true},

@@ -38,6 +38,7 @@ struct DeclaredBounds {
   Duration pause{std::chrono::milliseconds(100)};      // a process does not run, at most
   Duration start_up{std::chrono::minutes(5)};          // program start to "prepared", at most
   Duration transfer_stall{std::chrono::seconds(10)};   // a fill or load shows no progress, at most
+  Duration step{std::chrono::minutes(30)};             // a worker computes one step, at most
 };
 
 // Derived in one place (derive_timeouts) and nowhere else. All are lengths on the own clock.

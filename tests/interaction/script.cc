@@ -233,6 +233,7 @@ void Player::setting(const std::string& key, const std::string& value) {
       {"grace", [&] { job_.stop_grace = length(); }},
       {"start-up", [&] { job_.bounds.start_up = length(); }},
       {"stall", [&] { job_.bounds.transfer_stall = length(); }},
+      {"step_bound", [&] { job_.bounds.step = length(); }},
       {"prepare", [&] { pace_.prepare = length(); }},
       {"enter", [&] { pace_.enter = length(); }},
       {"leave", [&] { pace_.leave = length(); }},

@@ -38,6 +38,7 @@ struct JournalModel {
 // integer.
 struct TrainingModel {
   std::uint64_t total_steps = 1000;
+  std::uint64_t dataset = 0;  // samples of an epoch; 0: as many as all steps take
   std::uint64_t global_batch = 8192;          // samples per step
   Duration compute_per_sample{};              // on one worker
   Duration step_overhead{};                   // per step, whatever the size

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/agent/io.h"
+#include "core/data/cursor.h"
 #include "core/membership/records.h"
 #include "core/types.h"
 #include "transport/sim/plan.h"
@@ -46,6 +47,9 @@ struct WorkerEvent {
   std::uint32_t local_rank = kAllRanks;
   ExitStatus status;
   bool by_agent = false;  // kExited: its own agent ended it
+  // kApplied, native: of the weights after the step, and the next sample.
+  std::uint64_t digest = 0;
+  data::Cursor cursor;
 };
 
 enum class NodeEventKind : std::uint8_t {

@@ -19,26 +19,9 @@
 #include "transport/sim/observer.h"
 #include "transport/sim/storage.h"
 #include "transport/sim/timeline.h"
+#include "transport/sim/workforce.h"
 
 namespace elastic::sim {
-
-// What the training model needs of the world around it.
-class Surroundings {
- public:
-  // An input for that agent process, if it still exists then.
-  virtual void tell_agent(AgentId agent, Duration after, Input input) = 0;
-  virtual void tell_observers(const WorkerEvent& event) = 0;
-  virtual const LocalClock& clock(NodeId node) const = 0;
-  virtual bool machine_up(NodeId node) const = 0;
-  virtual bool machine_frozen(NodeId node) const = 0;
-  // Bytes can flow both ways: both machines run and no partition lies between them.
-  virtual bool connected(NodeId a, NodeId b) const = 0;
-  // Compute time in millionths of the normal one.
-  virtual std::int64_t slow_ppm(NodeId node) const = 0;
-
- protected:
-  ~Surroundings() = default;
-};
 
 enum class GroupAction : std::uint8_t {
   kPrepared,   // native: the missing workers are up (payload: preparation)
@@ -166,47 +149,37 @@ struct Run {
   Lineage last_in, last_out;      // all members compute the same lineage: once is enough
 };
 
-// The model. All methods are called in the order of true time.
-class Training {
+// The model of foreign programs (and, until nothing uses it, of native workers by node).
+class Training final : public Workforce {
  public:
   Training(const WorldConfig& config, const Timeouts& timeouts, const Chance& chance,
            Timeline& timeline, Surroundings& world);
 
-  // Effects of agents.
-  void prepare(AgentId agent);
-  void enter(AgentId agent, const Placement& placement);
-  void leave(AgentId agent, RoundId for_round, bool planned);
-  void stop_workers(AgentId agent, bool kill);
-  void kill_worker(AgentId agent, std::uint32_t rank);
-  void renew(AgentId agent, const RenewLease& lease);
-  void poll(AgentId agent);
-  void kill_leftovers(AgentId agent);
+  void prepare(AgentId agent) override;
+  void enter(AgentId agent, const Placement& placement) override;
+  void leave(AgentId agent, RoundId for_round, bool planned) override;
+  void stop_workers(AgentId agent, bool kill) override;
+  void kill_worker(AgentId agent, std::uint32_t rank) override;
+  void renew(AgentId agent, const RenewLease& lease) override;
+  void poll(AgentId agent) override;
+  void kill_leftovers(AgentId agent) override;
 
-  // What happens to machines and processes.
-  void agent_gone(AgentId agent);
-  void machine_down(NodeId node);
-  // Before the freeze: what the workers have done by now counts.
-  void machine_freezes(NodeId node);
-  void machine_thawed(NodeId node);
-  void kill_by_fault(NodeId node, std::uint32_t rank);
-  void exit_by_itself(NodeId node, std::int32_t code);
-  // Gives what thaw_worker() takes: nothing if there is no such worker.
-  struct FrozenWorker {
-    std::uint64_t group = 0;
-    std::uint32_t rank = 0;
-    std::uint64_t incarnation = 0;
-  };
-  std::optional<FrozenWorker> freeze_worker(NodeId node, std::uint32_t rank);
-  void thaw_worker(const FrozenWorker& worker);
-  void thaw_all_workers(NodeId node);
-  // Partitions, machines or freezes have changed, or a machine's speed.
-  void surroundings_changed();
-  void clock_changed(NodeId node);
+  void agent_gone(AgentId agent) override;
+  void machine_down(NodeId node) override;
+  void machine_freezes(NodeId node) override;
+  void machine_thawed(NodeId node) override;
+  void kill_by_fault(NodeId node, std::uint32_t rank) override;
+  void exit_by_itself(NodeId node, std::int32_t code) override;
+  std::optional<FrozenWorker> freeze_worker(NodeId node, std::uint32_t rank) override;
+  void thaw_worker(const FrozenWorker& worker) override;
+  void thaw_all_workers(NodeId node) override;
+  void surroundings_changed() override;
+  void clock_changed(NodeId node) override;
 
-  // kGroup, kRound, kTree, kOrphan, kTransfer. False: the event had become void.
-  bool on_event(const EventQueue::Due& due);
+  bool on_event(const EventQueue::Due& due) override;
 
-  Storage& storage() { return storage_; }
+  Storage& storage() override { return storage_; }
+  std::optional<StatePoint> held_on(NodeId node) const override;
   const std::vector<std::unique_ptr<WorkerGroup>>& groups() const { return groups_; }
   const Run* run_of(RoundId round) const;
 
@@ -309,8 +282,5 @@ class Training {
   std::uint64_t incarnations_ = 0;
   SupervisorEffects tree_effects_;
 };
-
-// Digest of the chain of (step, round): the state after `step` was finished in `round`.
-Lineage next_lineage(Lineage before, Step step, RoundId round);
 
 }  // namespace elastic::sim

@@ -317,7 +317,7 @@ void Training::thawed(WorkerGroup& group) {
   refresh(*run_here);
 }
 
-std::optional<Training::FrozenWorker> Training::freeze_worker(NodeId node, std::uint32_t rank) {
+std::optional<FrozenWorker> Training::freeze_worker(NodeId node, std::uint32_t rank) {
   WorkerGroup* group = present(node);
   if (group == nullptr) return std::nullopt;
   if (Run* run_here = run(*group)) settle(*run_here);
@@ -334,7 +334,7 @@ std::optional<Training::FrozenWorker> Training::freeze_worker(NodeId node, std::
 }
 
 void Training::thaw_worker(const FrozenWorker& frozen_worker) {
-  WorkerGroup& group = *groups_[frozen_worker.group - 1];
+  WorkerGroup& group = *groups_[frozen_worker.process - 1];
   WorkerProcess& worker = group.workers[frozen_worker.rank];
   if (group.gone() || !worker.alive || worker.incarnation != frozen_worker.incarnation) return;
   if (worker.freezes == 0 || --worker.freezes > 0) return;
@@ -355,6 +355,11 @@ void Training::thaw_all_workers(NodeId node) {
       thaw_worker({id, rank, group.workers[rank].incarnation});
     }
   }
+}
+
+std::optional<StatePoint> Training::held_on(NodeId node) const {
+  const std::vector<std::uint64_t>& ids = on_node_[node.value];
+  return ids.empty() ? std::nullopt : groups_[ids.back() - 1]->held;
 }
 
 std::optional<std::uint32_t> Training::silent_rank(const WorkerGroup& group) const {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "core/assert.h"
-#include "core/math/digest.h"
 #include "core/math/integer.h"
+#include "core/worker/lineage.h"
 #include "transport/sim/training.h"
 
 namespace elastic::sim {
@@ -15,15 +15,6 @@ constexpr Duration kPipe = std::chrono::microseconds(100);
 constexpr Duration kExitJitter = std::chrono::milliseconds(40);
 
 }  // namespace
-
-Lineage next_lineage(Lineage before, Step step, RoundId round) {
-  math::Digest digest;
-  digest.add(before.value);
-  digest.add(step.value);
-  digest.add(round.journal.value);
-  digest.add(round.number);
-  return Lineage{digest.value()};
-}
 
 void Training::schedule(const Run& here, RoundAction action, Duration after, std::uint64_t b) {
   Event event{.kind = EventKind::kRound, .detail = static_cast<std::uint8_t>(action)};

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -14,7 +15,7 @@
 #include "transport/sim/machine.h"
 #include "transport/sim/network.h"
 #include "transport/sim/timeline.h"
-#include "transport/sim/training.h"
+#include "transport/sim/workforce.h"
 #include "transport/sim/world.h"
 
 namespace elastic::sim {
@@ -35,13 +36,14 @@ struct RunningFault {
   Fault fault;                              // targets resolved
   std::vector<std::uint64_t> incarnations;  // of the target machines
   std::vector<std::uint32_t> processes;     // of their agents
-  std::vector<std::optional<Training::FrozenWorker>> workers;
+  std::vector<std::optional<FrozenWorker>> workers;
 };
 
 struct World::Impl final : Surroundings {
   Impl(World& owner, const WorldConfig& config, Plan plan);
 
   // world.cc
+  static std::unique_ptr<Workforce> workforce(Impl& impl);
   Outcome run(Time until);
   bool ended() const;
   bool dispatch(const EventQueue::Due& due);
@@ -118,7 +120,7 @@ struct World::Impl final : Surroundings {
   Network network;
   JournalService service;
   std::vector<Machine> machines;  // by NodeId; [0] is nobody
-  Training training;
+  std::unique_ptr<Workforce> training;
   std::vector<Observer*> observers;
   Slab<Input> payloads;
   std::vector<CommitMarker> markers;  // by index of the write

@@ -9,12 +9,13 @@ static std::optional<Duration> duration_if(bool present, std::int64_t ns) {
 }
 
 static void write(const DeclaredBounds& bounds, pb::DeclaredBounds& out) {
-  const auto& [round_trip, journal, pause, start_up, transfer_stall] = bounds;
+  const auto& [round_trip, journal, pause, start_up, transfer_stall, step] = bounds;
   out.set_round_trip_ns(round_trip.count());
   out.set_journal_ns(journal.count());
   out.set_pause_ns(pause.count());
   out.set_start_up_ns(start_up.count());
   out.set_transfer_stall_ns(transfer_stall.count());
+  out.set_step_ns(step.count());
 }
 
 static DeclaredBounds read(const pb::DeclaredBounds& in) {
@@ -22,7 +23,8 @@ static DeclaredBounds read(const pb::DeclaredBounds& in) {
           .journal = Duration(in.journal_ns()),
           .pause = Duration(in.pause_ns()),
           .start_up = Duration(in.start_up_ns()),
-          .transfer_stall = Duration(in.transfer_stall_ns())};
+          .transfer_stall = Duration(in.transfer_stall_ns()),
+          .step = Duration(in.step_ns())};
 }
 
 static void write(const JobConfig& job, pb::JobConfig& out) {
