@@ -74,6 +74,7 @@ class Worker {
   const Placement& placement() const { return place_; }
   RoundId left_for() const { return left_for_; }
   const Progress& progress() const { return progress_; }
+  const data::Batch& batch() const { return batch_; }  // of the step under way, or the last one
   // Holds the resume state of the round that it is placed in: may serve fills.
   bool holds_resume() const;
   std::uint32_t rank() const { return rank_; }

@@ -40,7 +40,7 @@ TEST(ScenarioPlan, machines_are_numbered_by_zone_and_priced) {
   EXPECT_EQ(world.nodes[4].name, "b0");
   EXPECT_EQ(world.nodes[4].price_microdollars_per_hour, 2'000'000);
   EXPECT_EQ(world.seed, 7U);
-  EXPECT_EQ(world.training.total_steps, 47U);  // 3,000 samples in steps of 64
+  EXPECT_EQ(world.training.total_steps, 48U);  // 3 epochs of 1,000 samples in steps of 64
   EXPECT_EQ(world.job.journal_host, NodeId{1});
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "transport/sim/native.h"
 #include "transport/sim/training.h"
 
 namespace elastic::sim {
@@ -33,7 +34,12 @@ class TrainingTest : public testing::Test, public Surroundings {
     config.nodes.resize(nodes);
     config.job.workers = kind;
     clocks.resize(nodes + 1);
-    training = std::make_unique<Training>(config, timeouts, Chance(3), timeline, *this);
+    const Chance chance(3);
+    if (kind == WorkerKind::kNative) {
+      training = std::make_unique<NativeTraining>(config, timeouts, chance, timeline, *this);
+    } else {
+      training = std::make_unique<Training>(config, timeouts, chance, timeline, *this);
+    }
   }
   AgentId agent(std::uint64_t node) { return {NodeId{node}, AgentLife{1}}; }
   RoundId round(std::uint64_t number) { return {JournalLife{1}, number}; }
@@ -68,11 +74,8 @@ class TrainingTest : public testing::Test, public Surroundings {
     }
   }
   std::uint64_t step_of(std::uint64_t node) {
-    for (const auto& group : training->groups()) {
-      if (!group->gone() && group->node() == NodeId{node} && group->held)
-        return group->held->step.value;
-    }
-    return 0;
+    const auto held = training->held_on(NodeId{node});
+    return held ? held->step.value : 0;
   }
   template <class T>
   std::vector<T> told(std::uint64_t node) {
@@ -110,7 +113,7 @@ class TrainingTest : public testing::Test, public Surroundings {
   std::map<NodeId, std::int64_t> slow;
   std::vector<std::pair<NodeId, Input>> inputs;
   std::vector<WorkerEvent> events;
-  std::unique_ptr<Training> training;
+  std::unique_ptr<Workforce> training;
 };
 
 TEST_F(TrainingTest, members_train_in_step_and_every_step_is_committed_once) {

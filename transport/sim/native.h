@@ -198,7 +198,13 @@ class NativeTraining final : public Workforce {
   bool can_go_on(Joint& joint);
   void refresh(Joint& joint);
   void decide(Joint& joint);
-  void member_applied(Process& process, Step step, bool caught_up);
+  // The machine before an input.
+  struct Before {
+    bool catching_up = false;
+    Lineage lineage;
+    data::Batch batch;
+  };
+  void member_applied(Process& process, Step step, const Before& before);
   Duration step_length(Joint& joint);
   void watch_edges(Joint& joint);
   void watch_edge(Joint& joint, std::size_t edge);

@@ -219,14 +219,15 @@ void NativeTraining::decide(Joint& joint) {
 }
 
 // Committed: every member has applied it, before any of them left.
-void NativeTraining::member_applied(Process& worker, Step step, bool caught_up) {
+void NativeTraining::member_applied(Process& worker, Step step, const Before& before) {
   Hands& hands = *hands_of(worker.agent);
   const auto& held = worker.machine.held();
   if (!held || held->step != step) return;
-  if (caught_up) {  // as good as a fill
+  if (before.catching_up) {  // as good as a fill
     WorkerEvent event{};
     event.kind = WorkerEventKind::kFilled;
     event.state = worker.machine.placement().resume.state;
+    event.digest = digest_of(worker.weights);
     tell(hands, event);
     return;
   }
@@ -237,6 +238,8 @@ void NativeTraining::member_applied(Process& worker, Step step, bool caught_up) 
     event.round = held->entered;
     event.state = *held;
     event.digest = digest_of(worker.weights);
+    event.before = before.lineage;
+    event.batch = before.batch;
     event.cursor = worker.machine.progress().cursor;
     tell(hands, event);
   }

@@ -35,12 +35,14 @@ void NativeTraining::run(Process& worker, const WorkerInput& input) {
     }
   }
   if (const auto* done = std::get_if<StepApplied>(&input)) applied(worker, *done);
-  const bool caught_up = worker.machine.phase() == Worker::Phase::kCatchingUp;
+  const Before before{worker.machine.phase() == Worker::Phase::kCatchingUp,
+                      worker.machine.held() ? worker.machine.held()->lineage : Lineage{},
+                      worker.machine.batch()};
   WorkerEffects effects;
   worker.machine.step(world_.clock(worker.node()).local(timeline_.now), input, effects);
   if (config_.check_invariants) worker.machine.check();
   if (const auto* done = std::get_if<StepApplied>(&input))
-    member_applied(worker, done->step, caught_up);
+    member_applied(worker, done->step, before);
   for (const WorkerEffect& effect : effects) {
     if (!worker.alive) break;
     take(worker, effect);
@@ -225,6 +227,7 @@ void NativeTraining::swap_in(Process& worker, const SwapIn& swap) {
     event.kind = worker.load ? WorkerEventKind::kLoaded : WorkerEventKind::kFilled;
     event.state = swap.state;
     event.round = swap.round;
+    event.digest = digest_of(worker.weights);
     tell(*hands_of(worker.agent), event);
   }
   worker.load = TransferId{};

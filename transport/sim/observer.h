@@ -47,8 +47,11 @@ struct WorkerEvent {
   std::uint32_t local_rank = kAllRanks;
   ExitStatus status;
   bool by_agent = false;  // kExited: its own agent ended it
-  // kApplied, native: of the weights after the step, and the next sample.
+  // Native. kApplied, kFilled, kLoaded: digest of the weights, which are now those of `state`.
   std::uint64_t digest = 0;
+  // kApplied: to which state, which samples, and the next sample.
+  Lineage before;
+  data::Batch batch;
   data::Cursor cursor;
 };
 
