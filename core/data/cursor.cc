@@ -32,8 +32,9 @@ std::optional<std::string> check_config(const DataConfig& config) {
   if (config.epochs == 0U) return "epochs is 0; use at least 1, or leave it out and set max_steps";
   if (config.max_steps == 0U) return "max_steps is 0; use at least 1, or leave it out";
   if (config.epochs && uint128{*config.epochs} * config.samples > kMaxConsumed) {
-    return "epochs is " + std::to_string(*config.epochs) + ", which makes more than 2^63 samples; " +
-           "use at most " + std::to_string(static_cast<std::uint64_t>(kMaxConsumed / config.samples));
+    return "epochs is " + std::to_string(*config.epochs) +
+           ", which makes more than 2^63 samples; " + "use at most " +
+           std::to_string(static_cast<std::uint64_t>(kMaxConsumed / config.samples));
   }
   if (config.virtual_shards == 0) return "virtual_shards is 0; at least 1 is needed";
   if (config.virtual_shards > kMaxVirtualShards) {
