@@ -283,6 +283,10 @@ void job_keys(Section& file, Scenario& scenario) {
   model_keys(job, scenario);
   length_keys(job, scenario);
   batch_mode_key(job);
+  job.choice("collectives", scenario.training.collectives,
+             {{"auto", sim::Collectives::kAuto},
+              {"messages", sim::Collectives::kMessages},
+              {"modelled", sim::Collectives::kModelled}});
   checkpoint_keys(job, scenario);
   journal_kind_keys(job, scenario);
   bounds_keys(job, scenario.job.bounds);

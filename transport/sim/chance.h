@@ -36,6 +36,7 @@ enum class Purpose : std::uint64_t {
   kReconfigure,      // node
   kApply,            // round and member
   kEdge,             // node
+  kCompute,          // node
 };
 
 class Chance {

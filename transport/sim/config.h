@@ -34,12 +34,20 @@ struct JournalModel {
   Duration jitter{std::chrono::milliseconds(1)};
 };
 
+// How the all-reduce of a step is simulated (native workers).
+enum class Collectives : std::uint8_t {
+  kAuto,      // messages up to 16 ranks, modelled above
+  kMessages,  // every chunk of the ring is a message
+  kModelled,  // one completion for all
+};
+
 // Compute + all-reduce: step_ns(W) = compute_ns * ceil(global_batch / W) / samples + reduce. All
 // integer.
 struct TrainingModel {
   std::uint64_t total_steps = 1000;
   std::uint64_t dataset = 0;  // samples of an epoch; 0: as many as all steps take
   std::uint64_t global_batch = 8192;          // samples per step
+  Collectives collectives = Collectives::kAuto;
   Duration compute_per_sample{};              // on one worker
   Duration step_overhead{};                   // per step, whatever the size
   std::int64_t gradient_bytes = 100'000'000;  // reduced per step: 2 (W-1)/W of it through each node

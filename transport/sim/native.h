@@ -2,8 +2,13 @@
 // its runtime does in reality: processes, pipes, connections, compute and reduce times, fills,
 // saves. Decides nothing.
 //
+// Two models of a step (WorldConfig::collectives). Modelled: the members compute and reduce together,
+// in one event, and each has the sum at a slightly different time. Messages: each computes for
+// itself, and every chunk of the ring is a message between two of them.
+//
 // native_process.cc: life and death of processes; native_worker.cc: inputs and effects of one
-// worker; native_round.cc: the steps that the members of a round make together.
+// worker; native_round.cc: the steps that the members of a round make together; native_ring.cc:
+// the same, chunk by chunk.
 #pragma once
 
 #include <array>
@@ -15,6 +20,7 @@
 #include <vector>
 
 #include "core/agent/crew.h"
+#include "core/worker/ring.h"
 #include "core/worker/worker.h"
 #include "transport/sim/chance.h"
 #include "transport/sim/clock.h"
@@ -60,6 +66,12 @@ class NativeTraining final : public Workforce {
   std::optional<StatePoint> held_on(NodeId node) const override;
 
  private:
+  // What is reduced: the gradient, and the flags as counters of 16 bits each.
+  using Buffer = std::array<std::uint64_t, kLanes + 1>;
+  struct Chunk {
+    ChunkHeader header;
+    Buffer data{};  // [0, header.length)
+  };
   // State beside the process's own: a fill or a load that is not swapped in yet.
   struct Shadow {
     Weights weights;
@@ -94,6 +106,16 @@ class NativeTraining final : public Workforce {
     TransferId store_transfer;
     Weights copy;  // of a save
     std::uint64_t applies = 0;
+
+    // Messages only.
+    Ring ring;
+    Buffer buffer{};
+    std::map<ChunkHeader, Buffer> arrived;  // data that the ring has not used yet
+    std::vector<Chunk> outbox;              // for a neighbour that cannot be reached
+    Time link_free{};                       // when the link to the next rank has sent everything
+    Time computes_until{};
+    std::uint64_t computation = 0;  // generation
+    Time stands_since{};            // frozen since
 
     NodeId node() const { return agent.node; }
   };
@@ -147,6 +169,8 @@ class NativeTraining final : public Workforce {
     kKilled,      // SIGKILL has done its work
     kFetched,     // payload: FetchPart, in inputs_; b: epoch
     kThrough,     // storage; b: transfer
+    kComputed,    // messages: its share of the step; b: computation
+    kChunk,       // messages: payload: the chunk, in chunks_
   };
   enum class RoundAction : std::uint8_t {
     kDecide,  // the step's reduction is complete; b: generation
@@ -164,6 +188,7 @@ class NativeTraining final : public Workforce {
   void signal_kill(Process& process);
   void thawed(Process& process);
   void crew_step(Hands& hands, const CrewInput& input, Duration after);
+  void drop_payload(const Event& event);
   bool on_process(const EventQueue::Due& due);
   bool on_orphan(const EventQueue::Due& due);
   bool on_transfers(const std::vector<TransferId>& through);
@@ -188,6 +213,18 @@ class NativeTraining final : public Workforce {
   void copy_state(Process& process, const CopyState& copy);
   Process* neighbour(const Process& process, Side side);
 
+  // native_ring.cc
+  void compute(Process& process, const StartStep& start);
+  void computed(Process& process);
+  void start_ring(Process& process, const ReduceStep& reduce);
+  void carry_out(Process& process, const RingEffects& effects);
+  void send_chunk(Process& process, const Chunk& chunk);
+  void flush(Process& process);
+  void flush_all(Joint& joint);
+  bool on_chunk(Process& process, const Chunk& chunk);
+  void stands_still(Process& process);
+  void goes_on(Process& process);
+
   // native_round.cc
   Joint& joint_for(RoundId round, std::uint32_t world_size);
   Joint* joint_of(const Process& process);
@@ -205,7 +242,10 @@ class NativeTraining final : public Workforce {
     data::Batch batch;
   };
   void member_applied(Process& process, Step step, const Before& before);
+  Duration compute_length(const Process& process, std::uint64_t samples) const;
+  Duration reduce_length(std::size_t ranks) const;
   Duration step_length(Joint& joint);
+  void tell_begun(Joint& joint, Duration length);
   void watch_edges(Joint& joint);
   void watch_edge(Joint& joint, std::size_t edge);
   void edge_failed(Joint& joint, std::size_t edge);
@@ -242,6 +282,8 @@ class NativeTraining final : public Workforce {
   std::vector<std::pair<AgentLife, Time>> renewed_;
   Slab<WorkerInput> inputs_;
   Slab<FetchPart> fetches_;
+  Slab<Chunk> chunks_;
+  bool messages_ = false;
   std::vector<std::pair<std::uint64_t, WorkerInput>> at_once_;  // follow in the same event
   bool running_ = false;
 };

@@ -15,6 +15,16 @@ constexpr Duration kKillTakes = std::chrono::milliseconds(1);
 constexpr Duration kKillJitter = std::chrono::milliseconds(2);
 constexpr Duration kLeftoversTake = std::chrono::milliseconds(5);  // more than any kill
 
+constexpr std::uint32_t kMostRanksByMessage = 16;
+
+bool sends_messages(const WorldConfig& config) {
+  if (config.training.collectives != Collectives::kAuto)
+    return config.training.collectives == Collectives::kMessages;
+  const std::uint64_t ranks =
+      std::uint64_t{config.job.max_nodes} * std::max(1U, config.job.workers_per_node);
+  return ranks <= kMostRanksByMessage;
+}
+
 }  // namespace
 
 TrainingRules rules_of(const WorldConfig& config) {
@@ -42,7 +52,8 @@ NativeTraining::NativeTraining(const WorldConfig& config, const Timeouts& timeou
       storage_(config.training.storage_bytes_per_second),
       hands_(config.nodes.size() + 1),
       draws_(config.nodes.size() + 1),
-      renewed_(config.nodes.size() + 1) {}
+      renewed_(config.nodes.size() + 1),
+      messages_(sends_messages(config)) {}
 
 Duration NativeTraining::drawn(Purpose purpose, NodeId node, Duration bound) {
   const auto which =
@@ -255,11 +266,11 @@ void NativeTraining::end_process(Process& worker, ExitStatus status, bool silent
   storage_.cancel(timeline_, worker.store_transfer);
   worker.store.reset();
   for (const Event& event : worker.deferred) {
-    if (event.payload == kNoPayload) continue;
-    const bool fetch = event.detail == static_cast<std::uint8_t>(ProcessAction::kFetched);
-    fetch ? fetches_.drop(event.payload) : inputs_.drop(event.payload);
+    drop_payload(event);
   }
   worker.deferred.clear();
+  worker.outbox.clear();
+  worker.arrived.clear();
   if (!silent) {
     WorkerEvent event{};
     event.kind = WorkerEventKind::kExited;
@@ -323,7 +334,13 @@ void NativeTraining::exit_by_itself(NodeId node, std::int32_t code) {
 // ---- Freezes
 // -------------------------------------------------------------------------------------
 
-void NativeTraining::machine_freezes(NodeId /*node*/) {}
+void NativeTraining::machine_freezes(NodeId node) {
+  for (const auto& hands : hands_[node.value]) {
+    for (const std::uint64_t id : hands->processes) {
+      if (Process* worker = process(id)) stands_still(*worker);
+    }
+  }
+}
 
 void NativeTraining::machine_thawed(NodeId node) {
   for (std::size_t i = 0; i < hands_[node.value].size(); ++i) {
@@ -349,6 +366,7 @@ void NativeTraining::thawed(Process& worker) {
     }
   }
   if (still) return;
+  goes_on(worker);
   const auto& renewed = renewed_[worker.node().value];
   if (renewed.first == worker.agent.life) run(worker, RenewLease{renewed.second, {}});
   Event event{.kind = EventKind::kOrphan, .node = static_cast<std::uint32_t>(worker.node().value)};
@@ -365,6 +383,7 @@ std::optional<FrozenWorker> NativeTraining::freeze_worker(NodeId node, std::uint
   if (hands == nullptr || rank >= hands->processes.size()) return std::nullopt;
   Process* worker = process(hands->processes[rank]);
   if (worker == nullptr) return std::nullopt;
+  stands_still(*worker);
   ++worker->freezes;
   WorkerEvent event{};
   event.kind = WorkerEventKind::kFrozen;
@@ -426,13 +445,28 @@ bool NativeTraining::on_event(const EventQueue::Due& due) {
   }
 }
 
+void NativeTraining::drop_payload(const Event& event) {
+  switch (static_cast<ProcessAction>(event.detail)) {
+    case ProcessAction::kInput:
+      inputs_.drop(event.payload);
+      return;
+    case ProcessAction::kFetched:
+      fetches_.drop(event.payload);
+      return;
+    case ProcessAction::kChunk:
+      chunks_.drop(event.payload);
+      return;
+    default:
+      return;
+  }
+}
+
 bool NativeTraining::on_process(const EventQueue::Due& due) {
   const Event& event = due.event;
   const auto action = static_cast<ProcessAction>(event.detail);
   Process* worker = process(event.a);
   if (worker == nullptr) {
-    if (action == ProcessAction::kInput) inputs_.drop(event.payload);
-    if (action == ProcessAction::kFetched) fetches_.drop(event.payload);
+    drop_payload(event);
     return false;
   }
   const bool kill = action == ProcessAction::kKilled;
@@ -469,6 +503,12 @@ bool NativeTraining::on_process(const EventQueue::Due& due) {
       if (!worker->store || event.b != worker->store_transfer.value) return false;
       stored(*worker);
       return true;
+    case ProcessAction::kComputed:
+      if (event.b != worker->computation) return false;
+      computed(*worker);
+      return true;
+    case ProcessAction::kChunk:
+      return on_chunk(*worker, chunks_.take(event.payload));
   }
   return false;
 }

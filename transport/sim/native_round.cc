@@ -109,7 +109,16 @@ void NativeTraining::begin_step(Process& worker, const StartStep& start) {
   if (slot.step.value == 0) ++joint->begun_count;
   slot = start;
   worker.own = gradient(worker.weights, rules_.data.seed, start.batch.epoch, start.share);
-  if (joint->begun_count == joint->slots.size()) refresh(*joint);
+  const bool all = joint->begun_count == joint->slots.size();
+  if (!messages_) {
+    if (all) refresh(*joint);
+    return;
+  }
+  compute(worker, start);
+  if (!all) return;
+  tell_begun(*joint, step_length(*joint));
+  joint->begun.assign(joint->slots.size(), StartStep{});
+  joint->begun_count = 0;
 }
 
 bool NativeTraining::can_go_on(Joint& joint) {
@@ -124,6 +133,7 @@ bool NativeTraining::can_go_on(Joint& joint) {
 
 // After any change of what the round needs to go on.
 void NativeTraining::refresh(Joint& joint) {
+  if (messages_) return;  // nobody waits for all but through the ring
   const bool can = can_go_on(joint);
   if (can == joint.active) return;
   joint.active = can;
@@ -136,44 +146,56 @@ void NativeTraining::refresh(Joint& joint) {
     joint.phase = Joint::Phase::kStepping;
     joint.length = step_length(joint);
     joint.remaining = joint.length - std::min(kMaxApplyJitter, joint.length / 4);
-    WorkerEvent event{};
-    event.kind = WorkerEventKind::kStepBegun;
-    event.round = joint.round;
-    event.length = joint.length;
-    const Process& first = *process(joint.slots[0]);
-    event.state = *first.machine.held();
-    tell(*hands_of(first.agent), event);
+    tell_begun(joint, joint.length);
   }
   joint.ends_at = timeline_.now + joint.remaining;
   schedule(joint, RoundAction::kDecide, joint.remaining, ++joint.generation);
 }
 
-Duration NativeTraining::step_length(Joint& joint) {
+Duration NativeTraining::compute_length(const Process& worker, std::uint64_t samples) const {
   const TrainingModel& model = config_.training;
-  const auto workers = static_cast<std::int64_t>(joint.slots.size());
-  const auto nodes = static_cast<std::int64_t>(
-      math::ceil_div(joint.slots.size(), std::max(1U, config_.job.workers_per_node)));
-  std::int64_t slowest = kMillion;
-  for (const std::uint64_t id : joint.slots)
-    slowest = std::max(slowest, world_.slow_ppm(process(id)->node()));
-  const std::uint64_t samples =
-      math::ceil_div(joint.begun[0].batch.size, static_cast<std::uint64_t>(workers));
   std::int64_t length =
       math::mul_sat(model.compute_per_sample.count(), static_cast<std::int64_t>(samples));
-  length = math::mul_div(length, slowest, kMillion);
-  length = math::add_sat(length, model.step_overhead.count());
-  if (nodes > 1) {
-    const std::int64_t bytes = math::mul_div(model.gradient_bytes, 2 * (nodes - 1), nodes);
-    const std::int64_t rate = std::max<std::int64_t>(config_.network.bandwidth_bytes_per_second, 1);
-    length = math::add_sat(length, math::mul_div(bytes, 1'000'000'000, rate));
-    length = math::add_sat(length, math::mul_sat(2 * (nodes - 1), config_.network.latency.count()));
-  }
-  constexpr std::int64_t kShortest = 1'000;
-  constexpr std::int64_t kLongest = 1'000'000'000'000'000;  // eleven days
-  return Duration(std::clamp(length, kShortest, kLongest));
+  length = math::mul_div(length, world_.slow_ppm(worker.node()), kMillion);
+  return Duration(math::add_sat(length, model.step_overhead.count()));
+}
+
+// Of a ring: 2 (N - 1) / N of the bytes leave each node, in 2 (N - 1) hops.
+Duration NativeTraining::reduce_length(std::size_t ranks) const {
+  const auto nodes =
+      static_cast<std::int64_t>(math::ceil_div(ranks, std::max(1U, config_.job.workers_per_node)));
+  if (nodes < 2) return {};
+  const std::int64_t bytes =
+      math::mul_div(config_.training.gradient_bytes, 2 * (nodes - 1), nodes);
+  const std::int64_t rate = std::max<std::int64_t>(config_.network.bandwidth_bytes_per_second, 1);
+  const std::int64_t hops = math::mul_sat(2 * (nodes - 1), config_.network.latency.count());
+  return Duration(math::add_sat(math::mul_div(bytes, 1'000'000'000, rate), hops));
+}
+
+Duration NativeTraining::step_length(Joint& joint) {
+  const std::size_t ranks = joint.slots.size();
+  const std::uint64_t samples = math::ceil_div(joint.begun[0].batch.size, ranks);
+  Duration slowest{};
+  for (const std::uint64_t id : joint.slots)
+    slowest = std::max(slowest, compute_length(*process(id), samples));
+  constexpr Duration kShortest{1'000};
+  constexpr Duration kLongest{1'000'000'000'000'000};  // eleven days
+  const std::int64_t length = math::add_sat(slowest.count(), reduce_length(ranks).count());
+  return std::clamp(Duration(length), kShortest, kLongest);
+}
+
+void NativeTraining::tell_begun(Joint& joint, Duration length) {
+  WorkerEvent event{};
+  event.kind = WorkerEventKind::kStepBegun;
+  event.round = joint.round;
+  event.length = length;
+  const Process& first = *process(joint.slots[0]);
+  event.state = *first.machine.held();
+  tell(*hands_of(first.agent), event);
 }
 
 void NativeTraining::reduce(Process& worker, const ReduceStep& reducing) {
+  if (messages_) return start_ring(worker, reducing);
   Joint* joint = joint_of(worker);
   if (joint == nullptr || joint->round != reducing.round) return;
   ++joint->reduced_count;
@@ -246,7 +268,9 @@ void NativeTraining::member_applied(Process& worker, Step step, const Before& be
   const auto at = joint_index_.find(held->entered);
   if (at == joint_index_.end()) return;
   Joint& joint = *joints_[at->second];
-  if (joint.applied_step != step || ++joint.applied_count < joint.slots.size()) return;
+  if (joint.applied_step != step) joint.applied_count = 0;
+  joint.applied_step = step;
+  if (++joint.applied_count < joint.slots.size()) return;
   if (joint.broken) return;
   const Process& first = *process(joint.slots[0]);
   WorkerEvent event{};
@@ -282,6 +306,7 @@ void NativeTraining::surroundings_changed() {
     Joint& joint = *joints_[index];
     watch_edges(joint);
     greet_again(joint);
+    flush_all(joint);
     refresh(joint);
   }
 }

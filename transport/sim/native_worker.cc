@@ -155,6 +155,14 @@ void NativeTraining::tell_peer(Process& worker, const TellPeer& message) {
 void NativeTraining::connect(Process& worker, const Connect& connecting) {
   ++worker.epoch;
   join(worker, connecting);
+  if (messages_) {
+    RingEffects dropped;
+    worker.ring.enter(connecting.placement.round,
+                      math::Part{connecting.rank, std::max(1U, connecting.placement.world_size)},
+                      dropped);
+    carry_out(worker, dropped);
+    if (Joint* joint = joint_of(worker)) flush_all(*joint);
+  }
   const Duration takes = config_.training.reconfigure;
   give(worker, Connected{connecting.placement.round},
        takes + drawn(Purpose::kReconfigure, worker.node(), takes / 5), false);
@@ -170,6 +178,13 @@ void NativeTraining::connect(Process& worker, const Connect& connecting) {
 
 void NativeTraining::cancel(Process& worker) {
   ++worker.epoch;
+  ++worker.computation;
+  worker.outbox.clear();
+  if (messages_) {
+    RingEffects dropped;
+    worker.ring.cancel(dropped);
+    carry_out(worker, dropped);
+  }
   drop_from_joint(worker, false);
   storage_.cancel(timeline_, worker.load);
   worker.load = TransferId{};
