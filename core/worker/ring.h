@@ -106,9 +106,10 @@ using RingEffects = std::vector<RingEffect>;
 //     collective (each passed something on that this rank waited for).
 //  2. So the previous rank is at most one collective ahead: to send a chunk of the next but one it
 //     must be done with the next, which this rank has not started.
-//  3. Each chunk is added or stored once, whatever arrives how often and in whatever order. A
-//     refused one changes nothing but a counter. (A header that is right with data that is wrong is
-//     the transport's to find.)
+//  3. Each chunk is added or stored once, however often it arrives, and the chunks of a collective
+//     may overtake each other; a chunk must not overtake those of an earlier collective on its
+//     link. A refused one changes nothing but a counter. (A header that is right with data that is
+//     wrong is the transport's to find.)
 //  4. In a chunk's range nothing is written between the effect that sends it and its arrival at the
 //     next rank. So the runtime may send from the buffer without a copy, if after CollectiveDone
 //     it leaves the buffer alone until everything is sent.

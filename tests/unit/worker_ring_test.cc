@@ -316,6 +316,20 @@ TEST_F(RingOfTwo, refuses_a_result_before_it_has_given_its_part_to_it) {
   EXPECT_EQ(of_three.on_chunk({id, ChunkPhase::kCopy, 1, 0, 1}, effects), ChunkFate::kUsed);
 }
 
+TEST_F(RingOfTwo, refuses_a_confirmation_before_it_holds_what_is_confirmed) {
+  Ring of_three;
+  of_three.enter(kRound, {1, 3}, effects);
+  of_three.start(collective_of(CollectiveKind::kBroadcast, 2, 1), effects);
+  const CollectiveId id = sum(0).id;
+  EXPECT_EQ(of_three.on_chunk({id, ChunkPhase::kCopy, 0, 0, 1}, effects), ChunkFate::kUsed);
+  EXPECT_EQ(of_three.on_chunk({id, ChunkPhase::kConfirm, 1, 0, 0}, effects),
+            ChunkFate::kWrongPhase);
+  EXPECT_EQ(of_three.on_chunk({id, ChunkPhase::kCopy, 0, 1, 1}, effects), ChunkFate::kUsed);
+  EXPECT_FALSE(of_three.done());
+  EXPECT_EQ(of_three.on_chunk({id, ChunkPhase::kConfirm, 1, 0, 0}, effects), ChunkFate::kUsed);
+  EXPECT_TRUE(of_three.done());
+}
+
 TEST_F(RingOfTwo, that_has_left_uses_and_keeps_nothing_more) {
   EXPECT_EQ(hear(first_chunk(sum(0))), ChunkFate::kKept);
   start(sum(0));
