@@ -324,7 +324,7 @@ class Play {
         hand.arrived.erase(drop->header);
       } else if (const auto* done = std::get_if<CollectiveDone>(&effect)) {
         std::copy(hand.buffer.begin(), hand.buffer.end() - 1, hand.reduced.begin());
-        const std::uint32_t flags = hand.buffer.back() != 0 ? kStopAfter : 0;
+        const std::uint32_t flags = hand.buffer.back() != 0 ? std::uint32_t{kStopAfter} : 0U;
         hand.answers.push_back(StepReduced{done->id.round, done->id.step, flags});
       }
     }

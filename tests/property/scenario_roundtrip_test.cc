@@ -112,20 +112,20 @@ bool same_job(const JobConfig& x, const JobConfig& y) {
   const auto fields = [](const JobConfig& job) {
     const auto& [min, max, unit, workers, kind, journal, host, target, bounds, orphan, lost, last,
                  cap, join, growth, cool, resize, policy, restarts, reset, grace] = job;
-    const auto& [trip, append, pause, start, stall] = bounds;
+    const auto& [trip, append, pause, start, stall, step] = bounds;
     return std::make_tuple(min, max, unit, workers, kind, journal, host, target, orphan, lost, last,
                            cap, join, growth, cool, resize, policy, restarts, reset, grace, trip,
-                           append, pause, start, stall);
+                           append, pause, start, stall, step);
   };
   return fields(x) == fields(y);
 }
 
 bool same_training(const sim::TrainingModel& x, const sim::TrainingModel& y) {
   const auto fields = [](const sim::TrainingModel& training) {
-    const auto& [steps, batch, sample, overhead, gradient, state, start, jitter, reconfigure, stop,
-                 every, storage, stall, collective] = training;
-    return std::make_tuple(steps, batch, sample, overhead, gradient, state, start, jitter,
-                           reconfigure, stop, every, storage, stall, collective);
+    const auto& [steps, dataset, batch, model, sample, overhead, gradient, state, start, jitter,
+                 reconfigure, stop, every, storage, stall, collective] = training;
+    return std::make_tuple(steps, dataset, batch, model, sample, overhead, gradient, state, start,
+                           jitter, reconfigure, stop, every, storage, stall, collective);
   };
   return fields(x) == fields(y);
 }

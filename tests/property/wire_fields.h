@@ -139,8 +139,8 @@ inline auto fields(const Note& x) {
   return std::tie(a, b, c, d, e, f);
 }
 inline auto fields(const DeclaredBounds& x) {
-  const auto& [a, b, c, d, e] = x;
-  return std::tie(a, b, c, d, e);
+  const auto& [a, b, c, d, e, f] = x;
+  return std::tie(a, b, c, d, e, f);
 }
 inline auto fields(const JobConfig& x) {
   const auto& [a, b, c, d, e, f, g, h, bounds, j, k, l, m, n, o, p, q, r, s, t, u] = x;

@@ -376,7 +376,6 @@ void Training::surroundings_changed() {
     if (!here.live) continue;
     settle(here);
     watch_edges(here);
-    poke_fillers(here);
     refresh(here);
   }
 }
