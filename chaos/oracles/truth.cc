@@ -55,6 +55,7 @@ Time later(Time from, Duration by) { return by > kEndOfTime - from ? kEndOfTime 
 Truth::Truth(const sim::WorldConfig& config, const Timeouts& timeouts, const WorldView& view)
     : timeouts_(timeouts),
       native_(config.job.workers == WorkerKind::kNative),
+      min_nodes_(config.job.min_nodes),
       host_(config.job.journal == JournalKind::kHosted ? config.job.journal_host : NodeId{}),
       view_(view),
       machines_(config.nodes.size() + 1) {}
@@ -150,7 +151,7 @@ Time Truth::calm_since(Time now) const {
   if (disturbed_until_ > now || !lead_ || machine(leader_.node).life != leader_.life) {
     return kEndOfTime;
   }
-  Time since = std::max({disturbed_until_, lead_since_, at_work_since(leader_.node)});
+  Time since = std::max({disturbed_until_, lead_since_, enough_since_, at_work_since(leader_.node)});
   if (host_) since = std::max(since, at_work_since(host_));
   return since;
 }
@@ -341,6 +342,19 @@ void Truth::on_node(Time now, const sim::NodeEvent& event) {
       (event.whole_machine ? machine.machine_frozen : machine.agent_frozen) = false;
       machine.awake_since = now;
       break;
+  }
+  count_awake(now);
+}
+
+// With fewer than min_nodes agents at work nobody can lead anybody.
+void Truth::count_awake(Time now) {
+  const auto awake = std::count_if(machines_.begin(), machines_.end(), [](const Machine& one) {
+    return one.up && one.agent_up && !one.agent_frozen && !one.machine_frozen;
+  });
+  if (static_cast<std::uint32_t>(awake) < min_nodes_) {
+    enough_since_ = kEndOfTime;
+  } else if (enough_since_ == kEndOfTime) {
+    enough_since_ = now;
   }
 }
 

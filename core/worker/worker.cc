@@ -154,48 +154,56 @@ void Worker::seek_state(Time now, WorkerEffects& effects) {
   }
 }
 
-// From both neighbours at once if both hold it, each its half; else from the one that does.
+// From whoever of the two neighbours holds it, from both at once if both do: each gives one part,
+// and who has given his gives the other too if nobody has been asked for it.
 void Worker::seek_fill(WorkerEffects& effects) {
-  if (phase_ != Phase::kSeeking) return;
-  const bool previous = neighbour_holds_[index(Side::kPrevious)];
-  const bool next = neighbour_holds_[index(Side::kNext)];
-  if (!previous && !next) return;
-  const bool both = previous && next && place_.previous != place_.next;
-  parts_ = both ? 2 : 1;
-  parts_missing_ = both ? 3U : 1U;
-  parts_from_next_ = both ? 2U : (previous ? 0U : 1U);
-  phase_ = Phase::kFetching;
-  const Side first = previous ? Side::kPrevious : Side::kNext;
-  effects.push_back(FetchPart{placed_, first, place_.resume.state, 0, parts_});
-  if (both) effects.push_back(FetchPart{placed_, Side::kNext, place_.resume.state, 1, parts_});
+  if (phase_ == Phase::kSeeking) {
+    parts_ = place_.previous == place_.next ? 1 : 2;
+    part_[0] = part_[1] = Part::kUnasked;
+  } else if (phase_ != Phase::kFetching) {
+    return;
+  }
+  if (neighbour_holds_[index(Side::kPrevious)]) ask_of(Side::kPrevious, effects);
+  if (neighbour_holds_[index(Side::kNext)]) ask_of(Side::kNext, effects);
 }
 
-void Worker::on_part(const PartFetched& part, WorkerEffects& effects) {
-  if (!concerns(part.round) || phase_ != Phase::kFetching || part.part >= parts_) return;
-  parts_missing_ &= ~(1U << part.part);
-  if (parts_missing_ != 0 && !ELASTIC_MUTANT("fill_taken_before_whole")) return;
+// For a part that nobody was asked for, unless this neighbour is still giving another.
+void Worker::ask_of(Side side, WorkerEffects& effects) {
+  const Part asked = side == Side::kPrevious ? Part::kFromPrevious : Part::kFromNext;
+  if (std::find(part_, part_ + parts_, asked) != part_ + parts_) return;
+  for (std::uint32_t part = 0; part < parts_; ++part) {
+    if (part_[part] != Part::kUnasked) continue;
+    part_[part] = asked;
+    phase_ = Phase::kFetching;
+    if (ELASTIC_MUTANT("fill_written_in_place")) held_ = place_.resume.state;
+    effects.push_back(FetchPart{placed_, side, place_.resume.state, part, parts_});
+    return;
+  }
+}
+
+void Worker::on_part(const PartFetched& fetched, WorkerEffects& effects) {
+  if (!concerns(fetched.round) || phase_ != Phase::kFetching || fetched.part >= parts_) return;
+  if (part_[fetched.part] == Part::kUnasked) return;
+  part_[fetched.part] = Part::kArrived;
+  const bool whole =
+      std::all_of(part_, part_ + parts_, [](Part part) { return part == Part::kArrived; });
+  if (!whole) {
+    seek_fill(effects);
+    return;
+  }
   phase_ = Phase::kSwapping;
   effects.push_back(SwapIn{placed_, place_.resume.state});
 }
 
 // What that neighbour was to give is asked of the other one, if it holds it; else everything waits
-// until somebody does.
+// until somebody does. What has arrived stays.
 void Worker::on_fetch_failed(const FetchFailed& failed, WorkerEffects& effects) {
   if (!concerns(failed.round)) return;
   neighbour_holds_[index(failed.side)] = false;
   if (phase_ != Phase::kFetching) return;
-  const Side rest = other(failed.side);
-  if (!neighbour_holds_[index(rest)]) {
-    phase_ = Phase::kSeeking;
-    return;
-  }
-  for (std::uint32_t part = 0; part < parts_; ++part) {
-    const bool from_next = (parts_from_next_ >> part & 1U) != 0;
-    const bool of_failed = from_next == (failed.side == Side::kNext);
-    if ((parts_missing_ >> part & 1U) == 0 || !of_failed) continue;
-    parts_from_next_ ^= 1U << part;
-    effects.push_back(FetchPart{placed_, rest, place_.resume.state, part, parts_});
-  }
+  const Part asked = failed.side == Side::kPrevious ? Part::kFromPrevious : Part::kFromNext;
+  std::replace(part_, part_ + parts_, asked, Part::kUnasked);
+  seek_fill(effects);
 }
 
 void Worker::on_loaded(Time /*now*/, const SaveLoaded& loaded, WorkerEffects& effects) {
@@ -350,14 +358,15 @@ void Worker::check() const {
   ELASTIC_ASSERT(!kept_ || (held_ && held_->step.value + 1 == kept_->step.value));
   ELASTIC_ASSERT(!planned_for_ || in_round());
   ELASTIC_ASSERT(!pending_for_ || busy());
-  ELASTIC_ASSERT(phase_ != Phase::kFetching || parts_missing_ != 0);
+  ELASTIC_ASSERT(phase_ != Phase::kFetching || parts_ > 0);
+  ELASTIC_ASSERT(phase_ != Phase::kApplying || held_->entered == placed_);
 }
 
 std::uint64_t Worker::digest() const {
   Hash hash;
   hash(local_rank_, phase_, lease_from_, placed_, rank_, left_for_, planned_for_, pending_for_,
        broken_, held_, committed_, connected_, neighbour_holds_[0], neighbour_holds_[1], parts_,
-       parts_missing_, parts_from_next_, flags_, step_started_, save_.has_value(),
+       part_[0], part_[1], flags_, step_started_, save_.has_value(),
        kept_.has_value());
   hash(progress_.cursor.epoch, progress_.cursor.consumed, progress_.since_save, batch_.first.value,
        batch_.size);

@@ -89,6 +89,7 @@ class Worker {
   void take_place(Time now, const TakePlace& place, WorkerEffects& effects);
   void seek_state(Time now, WorkerEffects& effects);
   void seek_fill(WorkerEffects& effects);
+  void ask_of(Side side, WorkerEffects& effects);
   void on_peer(Time now, const PeerSays& says, WorkerEffects& effects);
   void on_edge(Time now, const EdgeClosed& edge, WorkerEffects& effects);
   void on_part(const PartFetched& part, WorkerEffects& effects);
@@ -150,9 +151,10 @@ class Worker {
 
   bool connected_ = false;
   bool neighbour_holds_[2] = {false, false};  // by Side
-  std::uint32_t parts_ = 0;                   // kFetching: in how many parts
-  std::uint32_t parts_missing_ = 0;           // bit i: part i has not arrived
-  std::uint32_t parts_from_next_ = 0;         // bit i: part i was asked of the next neighbour
+  // kFetching: the resume state in one part, or in two if there are two neighbours.
+  enum class Part : std::uint8_t { kUnasked, kFromPrevious, kFromNext, kArrived };
+  std::uint32_t parts_ = 0;
+  Part part_[2] = {Part::kUnasked, Part::kUnasked};
 
   std::uint32_t flags_ = 0;  // of the step that is being applied
   Time step_started_{};

@@ -27,13 +27,13 @@ constexpr Duration kLongest = std::chrono::minutes(10);
 const std::string kRoot = ELASTIC_SOURCE_DIR;
 const std::string kTable = kRoot + "/tests/golden/hashes.txt";
 
-struct Run {
+struct GoldenRun {
   std::string scenario;  // path below the root
   std::uint64_t seed = 0;
 };
 
 // Every scenario of the tree once, the short ones again and again until there are enough.
-std::vector<Run> runs() {
+std::vector<GoldenRun> golden_runs() {
   std::vector<std::string> all, again;
   for (const char* folder : {"/scenarios", "/scenarios/short"}) {
     for (const auto& entry : fs::directory_iterator(kRoot + folder)) {
@@ -44,7 +44,7 @@ std::vector<Run> runs() {
   }
   std::sort(all.begin(), all.end());
   std::sort(again.begin(), again.end());
-  std::vector<Run> chosen;
+  std::vector<GoldenRun> chosen;
   for (const std::string& scenario : all) chosen.push_back({scenario, 1});
   for (std::uint64_t seed = 1; chosen.size() < kRuns && !again.empty(); ++seed) {
     for (const std::string& scenario : again) {
@@ -54,7 +54,7 @@ std::vector<Run> runs() {
   return chosen;
 }
 
-std::string hash_of(const Run& run) {
+std::string hash_of(const GoldenRun& run) {
   const auto scenario = load_scenario(kRoot + "/" + run.scenario);
   if (!scenario) return "unreadable";
   sim::WorldConfig config = to_world(*scenario, run.seed);
@@ -73,14 +73,14 @@ std::map<std::string, std::string> read_table() {
 }
 
 TEST(Golden, runs_give_the_same_trace_in_every_build) {
-  const std::vector<Run> chosen = runs();
+  const std::vector<GoldenRun> chosen = golden_runs();
   ASSERT_EQ(chosen.size(), kRuns);
   const bool rewrite = std::getenv("ELASTIC_REWRITE") != nullptr;
   const std::map<std::string, std::string> table = read_table();
   std::string fresh;
-  for (const Run& run : chosen) {
-    const std::string key = run.scenario + " " + std::to_string(run.seed);
-    const std::string found = hash_of(run);
+  for (const GoldenRun& one : chosen) {
+    const std::string key = one.scenario + " " + std::to_string(one.seed);
+    const std::string found = hash_of(one);
     fresh += key + " " + found + "\n";
     if (rewrite) continue;
     const auto expected = table.find(key);

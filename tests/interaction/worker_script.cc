@@ -72,8 +72,14 @@ class Play {
     if (verb == "steps") return static_cast<void>(rules_.data.max_steps = number(rest, 0));
     if (verb == "enter") return enter(rest);
     if (verb == "until") return until(rest);
+    if (verb == "quietly") {
+      quiet_ = true;
+      until({rest.begin() + 1, rest.end()});
+      quiet_ = false;
+      return;
+    }
     if (verb == "settle") return settle();
-    if (verb == "hold") return static_cast<void>(held_links_.push_back(link(rest)));
+    if (verb == "hold") return hold(rest);
     if (verb == "release") return release(link(rest));
     if (verb == "busy") return static_cast<void>(of(rest, 0).held_back = true);
     if (verb == "goes-on") return static_cast<void>(of(rest, 0).held_back = false);
@@ -166,7 +172,22 @@ class Play {
     throw Trouble("it does not settle");
   }
 
-  void release(const std::pair<char, char>& link) { std::erase(held_links_, link); }
+  void hold(const std::vector<std::string>& words) {
+    const bool last = words.size() > 1 && words[1] == "last";
+    (last ? held_last_ : held_links_).push_back(link(words));
+  }
+  void release(const std::pair<char, char>& link) {
+    std::erase(held_links_, link);
+    std::erase(held_last_, link);
+  }
+  bool stands(const std::pair<char, char>& link, const Packet& packet) const {
+    if (std::find(held_links_.begin(), held_links_.end(), link) != held_links_.end()) return true;
+    if (std::find(held_last_.begin(), held_last_.end(), link) == held_last_.end()) return false;
+    const auto* chunk = std::get_if<Chunk>(&packet);
+    if (chunk == nullptr) return false;
+    const std::size_t hops = hand_of_const(link.second).around.size() - 1;
+    return chunk->header.phase == ChunkPhase::kCopy && chunk->header.hop + 1 == hops;
+  }
 
   void show() {
     for (const Hand& hand : hands_) {
@@ -198,8 +219,7 @@ class Play {
       return true;
     }
     for (auto& [link, packets] : links_) {
-      const bool held = std::find(held_links_.begin(), held_links_.end(), link) != held_links_.end();
-      if (held || packets.empty()) continue;
+      if (packets.empty() || stands(link, packets.front())) continue;
       const Packet packet = packets.front();
       packets.pop_front();
       deliver(link, packet);
@@ -227,7 +247,7 @@ class Play {
   void give(Hand& hand, const WorkerInput& input) {
     if (const auto* done = std::get_if<StepApplied>(&input)) {
       sim::apply(hand.weights, hand.reduced, 1);
-      say(hand, "applies step " + std::to_string(done->step.value) + " in r" +
+      if (!quiet_) say(hand, "applies step " + std::to_string(done->step.value) + " in r" +
                     std::to_string(done->round.number));
     }
     WorkerEffects effects;
@@ -292,7 +312,9 @@ class Play {
       hand.answers.push_back(FetchFailed{part.round, part.side});
       return;
     }
-    hand.shadow = source.weights;
+    if (!hand.shadow) hand.shadow = hand.weights;
+    for (std::size_t lane = part.part; lane < sim::kLanes; lane += part.parts)
+      hand.shadow->lanes[lane] = source.weights.lanes[lane];
     hand.shadow_progress = source.machine.progress();
     hand.answers.push_back(PartFetched{part.round, part.part});
   }
@@ -369,6 +391,10 @@ class Play {
     }
     throw Trouble(std::string("no worker ") + name);
   }
+  const Hand& hand_of_const(char name) const {
+    return *std::find_if(hands_.begin(), hands_.end(),
+                         [&](const Hand& hand) { return hand.name == name; });
+  }
   Hand& of(const std::vector<std::string>& words, std::size_t at) {
     return hand_of(words.at(at).at(0));
   }
@@ -384,12 +410,13 @@ class Play {
   void say(const Hand& hand, const std::string& what) { out_ << "  " << hand.name << ' ' << what << '\n'; }
 
   std::ostringstream& out_;
+  bool quiet_ = false;
   TrainingRules rules_;
   Timeouts timeouts_;
   Time now_{std::chrono::seconds(1)};
   std::deque<Hand> hands_;
   std::map<std::pair<char, char>, std::deque<Packet>> links_;
-  std::vector<std::pair<char, char>> held_links_;
+  std::vector<std::pair<char, char>> held_links_, held_last_;
 };
 
 }  // namespace

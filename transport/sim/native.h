@@ -78,7 +78,8 @@ class NativeTraining final : public Workforce {
     Progress progress;
     StatePoint state;
     std::uint32_t parts = 0;  // bit i: part i is there
-    bool intact = true;
+    std::uint32_t all_parts = 0;
+    bool whole() const { return all_parts > 0 && parts == (1U << all_parts) - 1; }
   };
   // One worker process. Index into processes_ is its id minus one; ids are never reused.
   struct Process {

@@ -224,7 +224,10 @@ bool NativeTraining::fetched(Process& worker, const Event& event) {
     worker.shadow = Shadow{};
     worker.shadow->state = part.state;
   }
-  worker.shadow->weights = source->weights;
+  if (worker.shadow->parts == 0) worker.shadow->weights = worker.weights;
+  for (std::size_t lane = part.part; lane < kLanes; lane += part.parts)
+    worker.shadow->weights.lanes[lane] = source->weights.lanes[lane];
+  worker.shadow->all_parts = part.parts;
   worker.shadow->progress = source->machine.progress();
   worker.shadow->parts |= 1U << part.part;
   run(worker, PartFetched{part.round, part.part});
@@ -234,7 +237,7 @@ bool NativeTraining::fetched(Process& worker, const Event& event) {
 void NativeTraining::swap_in(Process& worker, const SwapIn& swap) {
   SwappedIn answer;
   answer.round = swap.round;
-  answer.intact = worker.shadow && worker.shadow->state == swap.state && worker.shadow->intact;
+  answer.intact = worker.shadow && worker.shadow->state == swap.state && worker.shadow->whole();
   if (answer.intact) {
     worker.weights = worker.shadow->weights;
     answer.progress = worker.shadow->progress;
@@ -344,6 +347,7 @@ void NativeTraining::loaded(Process& worker) {
     worker.shadow->weights = save->second.weights;
     worker.shadow->progress = save->second.progress;
     worker.shadow->progress.since_save = {};
+    worker.shadow->parts = worker.shadow->all_parts = 1;
   }
   run(worker, SaveLoaded{worker.machine.placed(), intact});
 }
