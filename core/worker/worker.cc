@@ -12,8 +12,6 @@
 namespace elastic {
 namespace {
 
-Side other(Side side) { return side == Side::kPrevious ? Side::kNext : Side::kPrevious; }
-
 std::size_t index(Side side) { return static_cast<std::size_t>(side); }
 
 void tell(WorkerSays says, WorkerEffects& effects) {

@@ -41,8 +41,9 @@ struct Hand {
   bool alive = true;
   Worker machine;
   Ring ring;
-  std::deque<WorkerInput> answers;  // of its runtime
-  bool held_back = false;           // its runtime answers nothing
+  std::deque<std::variant<WorkerInput, FetchPart>> answers;  // of its runtime
+  bool held_back = false;       // its runtime answers nothing
+  bool keeps_applying = false;  // nor says that an update is written
   std::map<ChunkHeader, Buffer> arrived;
   Buffer buffer{};
   sim::Weights weights;
@@ -82,7 +83,11 @@ class Play {
     if (verb == "hold") return hold(rest);
     if (verb == "release") return release(link(rest));
     if (verb == "busy") return static_cast<void>(of(rest, 0).held_back = true);
-    if (verb == "goes-on") return static_cast<void>(of(rest, 0).held_back = false);
+    if (verb == "applying") return static_cast<void>(of(rest, 0).keeps_applying = true);
+    if (verb == "goes-on") {
+      of(rest, 0).held_back = of(rest, 0).keeps_applying = false;
+      return;
+    }
     if (verb == "leave" || verb == "plan") return leave(rest, verb == "plan");
     if (verb == "kill") return kill(rest);
     if (verb == "show") return show();
@@ -213,9 +218,16 @@ class Play {
     now_ += std::chrono::milliseconds(1);
     for (Hand& hand : hands_) {
       if (!hand.alive || hand.held_back || hand.answers.empty()) continue;
-      const WorkerInput input = hand.answers.front();
+      const auto answer = hand.answers.front();
+      const auto* input = std::get_if<WorkerInput>(&answer);
+      if (input != nullptr && std::holds_alternative<StepApplied>(*input) && hand.keeps_applying)
+        continue;
       hand.answers.pop_front();
-      give(hand, input);
+      if (input != nullptr) {
+        give(hand, *input);
+      } else {
+        fetch(hand, std::get<FetchPart>(answer));
+      }
       return true;
     }
     for (auto& [link, packets] : links_) {
@@ -269,7 +281,9 @@ class Play {
       carry_out(hand, dropped);
       hand.answers.push_back(Connected{connect->placement.round});
     } else if (const auto* part = std::get_if<FetchPart>(&effect)) {
-      fetch(hand, *part);
+      say(hand, "asks for part " + std::to_string(part->part + 1) + " of " +
+                    std::to_string(part->parts) + " from " + neighbour(hand, part->side));
+      hand.answers.push_back(*part);
     } else if (const auto* swap = std::get_if<SwapIn>(&effect)) {
       const bool intact = hand.shadow.has_value();
       if (intact) hand.weights = *hand.shadow;
@@ -303,20 +317,20 @@ class Play {
   }
 
   void fetch(Hand& hand, const FetchPart& part) {
+    if (hand.machine.placed() != part.round) return;
     const Hand& source = hand_of(neighbour(hand, part.side));
-    say(hand, "fetches part " + std::to_string(part.part + 1) + " of " +
-                  std::to_string(part.parts) + " from " + source.name);
     const bool can = source.alive && source.machine.holds_resume() &&
                      source.machine.placed() == part.round;
     if (!can) {
-      hand.answers.push_back(FetchFailed{part.round, part.side});
+      say(hand, std::string("gets nothing from ") + source.name);
+      give(hand, FetchFailed{part.round, part.side});
       return;
     }
     if (!hand.shadow) hand.shadow = hand.weights;
     for (std::size_t lane = part.part; lane < sim::kLanes; lane += part.parts)
       hand.shadow->lanes[lane] = source.weights.lanes[lane];
     hand.shadow_progress = source.machine.progress();
-    hand.answers.push_back(PartFetched{part.round, part.part});
+    give(hand, PartFetched{part.round, part.part});
   }
 
   void start_ring(Hand& hand, const ReduceStep& reduce) {
