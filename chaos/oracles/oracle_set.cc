@@ -10,6 +10,7 @@
 #include "chaos/oracles/steps.h"
 #include "chaos/oracles/training.h"
 #include "chaos/oracles/upkeep.h"
+#include "chaos/oracles/verdict.h"
 #include "chaos/oracles/world_view.h"
 #include "core/assert.h"
 
@@ -64,6 +65,7 @@ OracleSet::OracleSet(const sim::WorldConfig& config, const Timeouts& timeouts,
   add<LeasesOracle>();
   add<StopsOracle>();
   add<BudgetsOracle>();
+  add<VerdictOracle>();
   add<DeathsOracle>();
   add<AccountedOracle>();
   add<MessagesOracle>();

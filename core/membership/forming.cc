@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/assert.h"
+#include "core/math/digest.h"
 #include "core/mutants.h"
 
 namespace elastic {
@@ -71,8 +72,9 @@ std::optional<StatePoint> best_state(const FormingView& view, const std::vector<
   for (const Peer* peer : in) {
     if (!peer->beat.held || !eligible(view, *peer->beat.held)) continue;
     const StatePoint& held = *peer->beat.held;
-    if (!best || std::pair(held.entered, held.step) > std::pair(best->entered, best->step))
-      best = held;
+    const bool newer =
+        !best || std::pair(held.entered, held.step) > std::pair(best->entered, best->step);
+    if (newer != (best && ELASTIC_MUTANT("stale_survivor_preferred"))) best = held;
   }
   return best;
 }
@@ -194,6 +196,7 @@ std::vector<const Peer*> in_order(const FormingView& view, std::vector<const Pee
                        peer->beat.held->entered == choice.resume.state.entered;
     const bool first = index != SIZE_MAX || holds;
     const bool wrong = ELASTIC_MUTANT("spare_displaces_holder");
+    if (ELASTIC_MUTANT("ranks_from_hash_order")) index = math::mix(peer->beat.from.node.value);
     return std::tuple(first == wrong, index, peer->beat.from.node);
   };
   std::sort(in.begin(), in.end(),
@@ -301,6 +304,8 @@ Forming close(const FormingView& view, const std::vector<const Peer*>& in, Resum
   forming.resume = std::move(choice);
   for (const Peer* peer : chosen) {
     forming.members.push_back({peer->beat.from, peer->beat.workers});
+    const bool twice = ELASTIC_MUTANT("join_counted_twice") && !was_member(view, peer->beat.from);
+    if (twice) forming.members.push_back(forming.members.back());
   }
   return forming;
 }

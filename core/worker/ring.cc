@@ -6,6 +6,7 @@
 #include "core/assert.h"
 #include "core/math/integer.h"
 #include "core/membership/hash.h"
+#include "core/mutants.h"
 
 namespace elastic {
 namespace {
@@ -273,7 +274,8 @@ void Ring::send_own(RingEffects& effects) const {
 void Ring::finish_if_whole(RingEffects& effects) {
   ELASTIC_ASSERT(collective_.has_value());
   ELASTIC_ASSERT(!left_);
-  if (done_ || missing_ > 0) return;
+  const std::uint64_t too_few = ELASTIC_MUTANT("applied_before_all_is_reduced") ? 1 : 0;
+  if (done_ || missing_ > too_few) return;
   done_ = true;
   effects.push_back(CollectiveDone{collective_->id});
 }

@@ -26,6 +26,7 @@ void Worker::begin_step(Time now, WorkerEffects& effects) {
   start.step = Step{held_->step.value + 1};
   start.batch = batch_;
   start.share = data::share_of(batch_, math::Part{rank_, place_.world_size});
+  if (ELASTIC_MUTANT("remainder_dropped")) start.share.size = batch_.size / place_.world_size;
   start.rank = rank_;
   start.world_size = place_.world_size;
   effects.push_back(start);

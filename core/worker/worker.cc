@@ -220,6 +220,10 @@ void Worker::on_swapped(Time now, const SwappedIn& swapped, WorkerEffects& effec
   if (swapped.intact) {
     held_ = place_.resume.state;
     progress_ = swapped.progress;
+    if (ELASTIC_MUTANT("resume_off_by_one")) {
+      const auto batch = data::batch_at(rules_.data, progress_.cursor, rules_.global_batch);
+      progress_.cursor = data::advance(rules_.data, progress_.cursor, batch);
+    }
     if (kept_) effects.push_back(DropKept{});
     kept_.reset();
   } else if (pending_for_) {
