@@ -99,6 +99,13 @@ struct Checkpoint {
   bool operator==(const Checkpoint&) const = default;
 };
 
+// A Checkpoint with its number: how a save is named from then on.
+struct CommittedSave {
+  RecordNo record;
+  Checkpoint checkpoint;
+  bool operator==(const CommittedSave&) const = default;
+};
+
 // The job has ended; nothing follows.
 struct Verdict {
   enum class Kind : std::uint8_t { kSucceeded, kProgramFailed, kGaveUp, kStopped };
