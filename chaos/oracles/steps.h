@@ -68,6 +68,7 @@ class CheckpointOracle final : public Oracle {
 
  private:
   void judge_save(Time now, const NumberedRecord& numbered, const Checkpoint& save);
+  void judge_retirement(Time now, const NumberedRecord& numbered, const Retire& retire);
   void judge_load(Time now, const NumberedRecord& numbered, const World& world);
 };
 

@@ -24,7 +24,7 @@ bool covered(const JournalView& view, RoundId round, Step step) {
 
 // The member of group rank 0, if it is heard in the life that has the place.
 const Peer* Coordinator::first_member(const JournalView& view) const {
-  if (!view.world) return nullptr;
+  if (!view.world || view.world->members.empty()) return nullptr;
   const AgentId first = view.world->members.front().agent;
   const auto at = peers_.find(first.node);
   return at == peers_.end() || at->second.beat.from != first ? nullptr : &at->second;
@@ -63,9 +63,10 @@ void Coordinator::ask_for_manifest(const JournalView& view, Effects& effects) {
   ManifestOrder order{saving_->report.round, saving_->report.step, saving_->report.lineage, {}};
   for (const Member& member : world.members) {
     const auto share = saving_->in.find(member.agent.node);
-    ELASTIC_ASSERT(share != saving_->in.end());
+    if (share == saving_->in.end()) return;  // of another World with that round's number
     order.shares.push_back(share->second);
   }
+  ELASTIC_ASSERT(order.shares.size() == world.members.size());
   ELASTIC_ASSERT(!covered(view, order.round, order.step));
   saving_.reset();
   manifest_for_ = std::move(order);
@@ -101,6 +102,8 @@ void Coordinator::put_marker(const CommittedSave& save, bool verdict, const Jour
 void Coordinator::on_marker(Time now, RecordNo record, JournalClient& journal, Effects& effects) {
   if (!leading() || !markers_asked_.contains(record)) return;  // of an earlier lead
   marker_stored_ = std::max(marker_stored_, record);
+  markers_asked_.erase(markers_asked_.begin(), markers_asked_.find(marker_stored_));
+  ELASTIC_ASSERT(*markers_asked_.begin() == marker_stored_);
   evaluate(now, journal, effects);
 }
 
@@ -143,7 +146,8 @@ bool Coordinator::needs_other_save(const World& world, const JournalView& view) 
 std::optional<CommittedSave> Coordinator::to_verify(const JournalView& view) const {
   if (job_.keep_saves == 0 || view.saves.empty()) return std::nullopt;
   const CommittedSave& newest = view.saves.front();
-  if (newest.checkpoint.round.journal != view.life) return std::nullopt;  // known by its marker only
+  if (newest.checkpoint.round.journal != view.life)
+    return std::nullopt;  // known by its marker only
   const bool done = std::any_of(peers_.begin(), peers_.end(), [&](const auto& entry) {
     const Beat& beat = entry.second.beat;
     return beat.placed.journal == view.life && beat.checked &&
@@ -183,12 +187,8 @@ void Coordinator::settle_retire(const Retire& retire, const JournalView& view, E
   ELASTIC_ASSERT(!retire.saves.empty());
   ELASTIC_ASSERT(!view.has_save(retire.saves.back()));
   effects.push_back(DeleteSaves{view.last_retired});
-  effects.push_back(Note{NoteKind::kRetired,
-                         self_.node,
-                         {},
-                         retire.saves.back().value,
-                         retire.saves.size(),
-                         0});
+  effects.push_back(
+      Note{NoteKind::kRetired, self_.node, {}, retire.saves.back().value, retire.saves.size(), 0});
 }
 
 // A new coordinator takes up what the old one may have left undone.

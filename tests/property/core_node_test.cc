@@ -95,6 +95,8 @@ class Source {
   Checkpoint checkpoint();
   Verdict verdict();
   SaveReport save();
+  std::vector<RecordNo> records();
+  ManifestReport manifest();
   Beat beat();
   Order order();
   JournalAsk ask();
@@ -158,7 +160,7 @@ Checkpoint Source::checkpoint() {
 
 Verdict Source::verdict() {
   Verdict some;
-  some.kind = static_cast<Verdict::Kind>(below(4));
+  some.kind = static_cast<Verdict::Kind>(below(5));
   some.step = Step{below(5)};
   return some;
 }
@@ -186,12 +188,16 @@ Record Source::record() {
       world.resume = resume();
       const std::uint32_t holders = below(3);
       for (std::uint32_t i = 0; i < holders; ++i) world.holders.push_back(agent());
+      world.broken = records();
       some.body = world;
       break;
     }
     case 4:
     case 5:
       some.body = Lead{{NodeId{1}, AgentLife{1}}};
+      break;
+    case 6:
+      some.body = Retire{records()};
       break;
     default:
       some.body = Lead{agent()};
@@ -210,6 +216,18 @@ SaveReport Source::save() {
   report.step = Step{below(5)};
   report.lineage = Lineage{below(2)};
   return report;
+}
+
+std::vector<RecordNo> Source::records() {
+  std::vector<RecordNo> some;
+  const std::uint32_t count = below(3);
+  for (std::uint32_t i = 0; i < count; ++i) some.push_back(RecordNo{below(8)});
+  return some;
+}
+
+ManifestReport Source::manifest() {
+  const SaveReport report = save();
+  return {report.round, report.step, report.lineage, below(9)};
 }
 
 Beat Source::beat() {
@@ -231,6 +249,9 @@ Beat Source::beat() {
   for (std::uint32_t i = 0; i < failures; ++i) some.failures.push_back(failure());
   if (chance(4)) some.failed_edges.push_back(node());
   if (chance(5)) some.leaving_in = length();
+  if (chance(4)) some.manifest = manifest();
+  if (chance(4)) some.checked = SaveCheck{RecordNo{below(8)}, chance(2)};
+  some.broken_saves = records();
   return some;
 }
 
@@ -249,6 +270,11 @@ Order Source::order() {
   some.failures_seen = FailureNo{below(5)};
   some.wait = static_cast<WaitReason>(below(12));
   if (chance(16)) some.verdict = verdict();
+  if (chance(3)) {
+    const ManifestReport of = manifest();
+    some.manifest = ManifestOrder{of.round, of.step, of.lineage, {{1, 2}, {3, 4}}};
+  }
+  if (chance(3)) some.verify = CommittedSave{RecordNo{below(8)}, checkpoint()};
   return some;
 }
 
@@ -329,7 +355,17 @@ Message Source::message() {
 }
 
 Input Source::worker_input() {
-  switch (below(11)) {
+  switch (below(15)) {
+    case 11: {
+      const ManifestReport of = manifest();
+      return ManifestWritten{of.round, of.step, of.digest};
+    }
+    case 12:
+      return SaveVerified{RecordNo{below(8)}, chance(2)};
+    case 13:
+      return SaveBroken{RecordNo{below(8)}};
+    case 14:
+      return MarkerStored{RecordNo{below(8)}};
     case 0:
       return LeftoversKilled{};
     case 1:
@@ -393,6 +429,20 @@ Beat Source::beat_after(NodeId from, const Order& order) {
     last.placed = last.entered = last.entered_newest = order.placement->round;
     last.held = StatePoint{last.placed, from_point.state.step, from_point.state.lineage};
     last.state = AgentState::kRunning;
+  }
+  if (order.checkpoint_round == last.placed) {
+    last.saved.reset();
+    last.manifest.reset();
+  } else if (last.state == AgentState::kRunning && last.held && chance(2)) {
+    last.saved = SaveReport{last.placed, last.held->step, last.held->lineage, from.value, 10};
+  }
+  if (order.manifest && order.manifest->round == last.placed) {
+    const ManifestOrder& asked = *order.manifest;
+    last.manifest = ManifestReport{asked.round, asked.step, asked.lineage, 7};
+  }
+  if (order.verify) last.checked = SaveCheck{order.verify->record, !chance(4)};
+  if (order.placement && chance(8)) {
+    last.broken_saves = {order.placement->resume.checkpoint};
   }
   if (last.state == AgentState::kRunning && chance(12)) {
     FailureReport report;
@@ -487,6 +537,15 @@ std::optional<Input> Source::helpful(const Effects& before) {
   if (const auto* write = std::get_if<WriteJournalFile>(&effect)) {
     return JournalFileSynced{write->record.number};
   }
+  if (const auto* marker = std::get_if<PutMarker>(&effect)) {
+    return MarkerStored{marker->marker.record};
+  }
+  if (const auto* manifest = std::get_if<WriteManifest>(&effect)) {
+    return ManifestWritten{manifest->order.round, manifest->order.step, below(9)};
+  }
+  if (const auto* verify = std::get_if<VerifySave>(&effect)) {
+    return SaveVerified{verify->save.record, !chance(4)};
+  }
   return std::nullopt;
 }
 
@@ -542,6 +601,7 @@ struct Driven {
   std::vector<std::uint64_t> digests;
   std::size_t most_effects = 0;
   bool led = false, entered = false, left = false, exited = false, recorded = false;
+  bool committed = false;
 };
 
 std::uint64_t digest_of(const Node& node, const Effects& effects) {
@@ -564,6 +624,7 @@ void note_classes(const Effects& effects, Driven& run) {
       run.led = run.led || note->kind == NoteKind::kLeading;
       run.left = run.left || note->kind == NoteKind::kLeft;
       run.recorded = run.recorded || note->kind == NoteKind::kWorldRecorded;
+      run.committed = run.committed || note->kind == NoteKind::kCheckpoint;
     }
   }
 }
@@ -614,7 +675,8 @@ std::vector<std::uint32_t> any_words() {
 
 TEST(NodeProperty, survives_any_sequence_of_inputs) {
   const AssertionsThrow guard;
-  test::check("a node survives any inputs", {"led", "entered", "left", "exited", "recorded"},
+  test::check("a node survives any inputs",
+              {"led", "entered", "left", "exited", "recorded", "committed a save"},
               [] {
                 const JobConfig job = any_job();
                 const Timeouts timeouts = std::get<Timeouts>(derive_timeouts(job));
@@ -624,6 +686,7 @@ TEST(NodeProperty, survives_any_sequence_of_inputs) {
                 RC_CLASSIFY(run.left, "left");
                 RC_CLASSIFY(run.exited, "exited");
                 RC_CLASSIFY(run.recorded, "recorded");
+                RC_CLASSIFY(run.committed, "committed a save");
                 RC_ASSERT(run.most_effects <= 60u);  // six nodes, O(1) effects for each
               },
               {.max_success = static_cast<int>(test::scaled(5000))});
