@@ -249,11 +249,17 @@ CheckpointOracle::CheckpointOracle(Bench bench)
     : Oracle(
           {.name = "checkpoint",
            .title = "a wrong save was recorded or loaded",
-           .promise = "A recorded checkpoint is a state that all members of its round held, on the "
-                      "surviving lineage, a World that loads one names the newest that is not "
-                      "known broken, and none is retired that is the newest or in use.",
-           .interests = kOnRecord},
+           .promise =
+               "A recorded checkpoint is a state that all members of its round held and saved, on "
+               "the surviving lineage, a World that loads one names the newest that is not "
+               "known broken, and none is retired that is the newest or in use.",
+           .interests = kOnRecord | kOnWorker},
           std::move(bench)) {}
+
+void CheckpointOracle::on_worker(Time /*now*/, const sim::WorkerEvent& event) {
+  if (event.kind != WorkerEventKind::kSaved || !native()) return;
+  ++shares_[{event.round, event.state.step}];
+}
 
 void CheckpointOracle::judge_save(Time now, const NumberedRecord& numbered,
                                   const Checkpoint& save) {
@@ -274,6 +280,11 @@ void CheckpointOracle::judge_save(Time now, const NumberedRecord& numbered,
                         : std::string("not all of them have entered"));
   }
   if (!native()) return;
+  const std::uint64_t shares = shares_[{save.round, save.step}];
+  if (shares != round->size()) {
+    return wrong(fmt::format("the shares of all {} members are durable", round->size()),
+                 fmt::format("{} are", shares));
+  }
   const StatePoint& resume = round->world.resume.state;
   const std::optional<Lineage> held = save.step == resume.step
                                           ? std::optional(resume.lineage)

@@ -11,6 +11,7 @@
 #include "core/assert.h"
 #include "core/checkpoint/retention.h"
 #include "core/membership/coordinator.h"
+#include "core/mutants.h"
 
 namespace elastic {
 namespace {
@@ -59,12 +60,15 @@ void Coordinator::ask_for_manifest(const JournalView& view, Effects& effects) {
   }
   if (manifest_for_ || !saving_ || !view.world) return;
   const World& world = *view.world;
-  if (saving_->report.round != world.round || saving_->in.size() < world.members.size()) return;
+  const bool careless = ELASTIC_MUTANT("manifest_before_shares");
+  if (saving_->report.round != world.round) return;
+  if (saving_->in.size() < world.members.size() && !careless) return;
   ManifestOrder order{saving_->report.round, saving_->report.step, saving_->report.lineage, {}};
   for (const Member& member : world.members) {
     const auto share = saving_->in.find(member.agent.node);
-    if (share == saving_->in.end()) return;  // of another World with that round's number
-    order.shares.push_back(share->second);
+    const bool known = share != saving_->in.end();
+    if (!known && !careless) return;  // the tally is of another World with that round's number
+    order.shares.push_back(known ? share->second : ShareFact{});
   }
   ELASTIC_ASSERT(order.shares.size() == world.members.size());
   ELASTIC_ASSERT(!covered(view, order.round, order.step));
@@ -148,6 +152,8 @@ std::optional<CommittedSave> Coordinator::to_verify(const JournalView& view) con
   const CommittedSave& newest = view.saves.front();
   if (newest.checkpoint.round.journal != view.life)
     return std::nullopt;  // known by its marker only
+  const std::vector<RecordNo> broken = broken_saves(view);
+  if (std::binary_search(broken.begin(), broken.end(), newest.record)) return std::nullopt;
   const bool done = std::any_of(peers_.begin(), peers_.end(), [&](const auto& entry) {
     const Beat& beat = entry.second.beat;
     return beat.placed.journal == view.life && beat.checked &&
