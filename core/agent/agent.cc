@@ -307,8 +307,9 @@ std::uint64_t Agent::digest() const {
   Hash hash;
   hash(self_, lead_seen_, leader_, beats_, sent_, lease_from_, group_, alive_, placed_, first_rank_,
        entered_, entered_newest_, left_for_, leaving_for_, leaving_planned_, reaped_below_, held_,
-       saved_, manifest_asked_, manifest_, checking_, checked_, broken_saves_, last_step_, failures_, failure_count_, failed_edges_, wait_, failed_starts_,
-       stopping_, killed_, checkpoint_told_, leave_at_, exit_, ended_, ever_acked_);
+       saved_, manifest_asked_, manifest_, checking_, checked_, broken_saves_, last_step_,
+       failures_, failure_count_, failed_edges_, wait_, failed_starts_, stopping_, killed_,
+       checkpoint_told_, leave_at_, exit_, ended_, ever_acked_);
   return hash.value();
 }
 

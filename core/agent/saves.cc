@@ -47,11 +47,13 @@ void Agent::on_manifest_written(Time now, const ManifestWritten& written, Effect
 }
 
 void Agent::on_save_verified(Time now, const SaveVerified& verified, Effects& effects) {
-  if (verified.record != checking_ || (checked_ && checked_->record >= verified.record)) return;
-  ELASTIC_ASSERT(checking_);
+  if (!verified.record || verified.record != checking_) return;
+  if (checked_ && checked_->record >= verified.record) return;
   checked_ = SaveCheck{verified.record, verified.intact};
+  ELASTIC_ASSERT(checking_ == checked_->record);
   if (!verified.intact) {
-    effects.push_back(Note{NoteKind::kSaveBroken, self_.node, placed_, verified.record.value, 1, 0});
+    effects.push_back(
+        Note{NoteKind::kSaveBroken, self_.node, placed_, verified.record.value, 1, 0});
   }
   beat(now, effects);
 }

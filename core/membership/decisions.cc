@@ -429,7 +429,8 @@ bool Coordinator::conclude(Time now, JournalClient& journal, Effects& effects) {
   if (phase_ != Phase::kRunning) return false;
   Verdict success;
   const std::vector<RecordNo> broken = broken_saves(view);
-  const bool usable = std::find(broken.begin(), broken.end(), view.checkpoint_record) == broken.end();
+  const bool usable =
+      std::find(broken.begin(), broken.end(), view.checkpoint_record) == broken.end();
   bool all_finished = true;
   bool saved = false;
   for (const Member& member : view.world->members) {

@@ -27,8 +27,8 @@ void JournalView::apply(const NumberedRecord& entry) {
   } else if (const auto* retire = std::get_if<Retire>(&body)) {
     last_retired.clear();
     std::erase_if(saves, [&](const CommittedSave& save) {
-      const bool gone = std::find(retire->saves.begin(), retire->saves.end(), save.record) !=
-                        retire->saves.end();
+      const bool gone =
+          std::find(retire->saves.begin(), retire->saves.end(), save.record) != retire->saves.end();
       if (gone) last_retired.push_back(save);
       return gone;
     });
