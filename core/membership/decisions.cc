@@ -258,12 +258,12 @@ bool Coordinator::joiner(Time now, const Peer& peer, const World& world) const {
 
 // Keeps the times of the first and the newest joiner, from which the last call counts.
 void Coordinator::note_joiners(Time now, const JournalView& view) {
+  const FormingView seen = forming_view(now, view);
   for (const auto& [node, peer] : peers_) {
-    const bool is_new =
-        phase_ == Phase::kForming
-            ? is_in(forming_view(now, view), peer) &&
-                  (!view.world || index_of(*view.world, node) == view.world->members.size())
-            : joiner(now, peer, *view.world);
+    const bool is_new = phase_ == Phase::kForming
+                            ? is_in(seen, peer) && (!view.world || index_of(*view.world, node) ==
+                                                                       view.world->members.size())
+                            : joiner(now, peer, *view.world);
     if (!is_new || joined_.contains(node)) continue;
     if (joined_.empty() && phase_ == Phase::kRunning) forming_since_ = now;
     joined_.insert(node);
