@@ -39,6 +39,7 @@ TEST(CommittedStepsOracle, is_silent_when_the_next_round_keeps_the_committed_ste
 TEST(CommittedStepsOracle, speaks_when_a_step_falls_that_a_survivor_holds) {
   OracleStage stage;
   stage.run_round_one(3);
+  all_save(stage, 2);
   stage.record(3, 1, save_of(2));
   stage.worker(WorkerEventKind::kGone, 1, 1);
   stage.record(4, 1, stage.world(2, {2, 3}, from_save(2)));
@@ -48,6 +49,7 @@ TEST(CommittedStepsOracle, speaks_when_a_step_falls_that_a_survivor_holds) {
 TEST(CommittedStepsOracle, is_silent_when_all_holders_died_and_the_newest_save_is_taken) {
   OracleStage stage;
   stage.run_round_one(3);
+  all_save(stage, 2);
   stage.record(3, 1, save_of(2));
   for (std::uint64_t node = 1; node <= 3; ++node) stage.worker(WorkerEventKind::kGone, node, 1);
   stage.record(4, 1, stage.world(2, {2, 3}, from_save(2)));
@@ -57,6 +59,7 @@ TEST(CommittedStepsOracle, is_silent_when_all_holders_died_and_the_newest_save_i
 TEST(CommittedStepsOracle, speaks_when_a_step_falls_below_the_newest_save) {
   OracleStage stage;
   stage.run_round_one(3);
+  all_save(stage, 2);
   stage.record(3, 1, save_of(2));
   for (std::uint64_t node = 1; node <= 3; ++node) stage.worker(WorkerEventKind::kGone, node, 1);
   stage.record(4, 1,
