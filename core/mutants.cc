@@ -6,7 +6,7 @@
 namespace elastic::mutants {
 namespace {
 
-constexpr std::array<Mutant, 9> kAll{{
+constexpr std::array<Mutant, 8> kAll{{
     {"ack_without_read", "a beat is acknowledged without a journal read begun after it arrived",
      "acknowledgement"},
     {"unknown_is_created", "an append with an unknown outcome is taken for done", "journal"},
@@ -20,8 +20,6 @@ constexpr std::array<Mutant, 9> kAll{{
      "budgets"},
     {"stale_order_obeyed", "orders of a superseded coordinator are obeyed", "round_order"},
     {"spare_displaces_holder", "spares are ranked before members of the last World", "ranks"},
-    {"manifest_before_shares", "a manifest is asked for before every member's share is durable",
-     "checkpoint"},
 }};
 
 constexpr std::array<Mutant, 4> kOnDisk{{

@@ -11,7 +11,6 @@
 #include "core/assert.h"
 #include "core/checkpoint/retention.h"
 #include "core/membership/coordinator.h"
-#include "core/mutants.h"
 
 namespace elastic {
 namespace {
@@ -60,15 +59,12 @@ void Coordinator::ask_for_manifest(const JournalView& view, Effects& effects) {
   }
   if (manifest_for_ || !saving_ || !view.world) return;
   const World& world = *view.world;
-  const bool careless = ELASTIC_MUTANT("manifest_before_shares");
-  if (saving_->report.round != world.round) return;
-  if (saving_->in.size() < world.members.size() && !careless) return;
+  if (saving_->report.round != world.round || saving_->in.size() < world.members.size()) return;
   ManifestOrder order{saving_->report.round, saving_->report.step, saving_->report.lineage, {}};
   for (const Member& member : world.members) {
     const auto share = saving_->in.find(member.agent.node);
-    const bool known = share != saving_->in.end();
-    if (!known && !careless) return;  // the tally is of another World with that round's number
-    order.shares.push_back(known ? share->second : ShareFact{});
+    if (share == saving_->in.end()) return;  // the tally is of another World with that number
+    order.shares.push_back(share->second);
   }
   ELASTIC_ASSERT(order.shares.size() == world.members.size());
   ELASTIC_ASSERT(!covered(view, order.round, order.step));
