@@ -130,11 +130,11 @@ struct LeaveNotice {
 // The operator ends the job.
 struct StopJob {};
 
-using Input = std::variant<Start, Received, PeerClosed, TimerFired, JournalReplied, JournalFileRead,
-                           JournalFileSynced, MarkerStored, LeftoversKilled, WorkersPrepared,
-                           WorkersEntered, WorkersLeft, WorkerExited, WorkerPulse, WorkersSaved,
-                           WorkersFinished, EdgeFailed, LeaveNotice, StopJob, ManifestWritten,
-                           SaveVerified, SaveBroken>;
+using Input =
+    std::variant<Start, Received, PeerClosed, TimerFired, JournalReplied, JournalFileRead,
+                 JournalFileSynced, MarkerStored, LeftoversKilled, WorkersPrepared, WorkersEntered,
+                 WorkersLeft, WorkerExited, WorkerPulse, WorkersSaved, WorkersFinished, EdgeFailed,
+                 LeaveNotice, StopJob, ManifestWritten, SaveVerified, SaveBroken>;
 
 // ---- Effects
 // -------------------------------------------------------------------------------------
@@ -259,11 +259,10 @@ struct Note {
   std::uint64_t a = 0, b = 0, c = 0;
 };
 
-using Effect =
-    std::variant<Send, ArmTimer, CancelTimer, AskJournal, ReadJournalFile, WriteJournalFile,
-                 PutMarker, KillLeftovers, PrepareWorkers, EnterRound, LeaveRound, StopWorkers,
-                 KillWorker, RenewLease, PollWorkers, TellCheckpoint, Exit, Note, WriteManifest,
-                 VerifySave, DeleteSaves>;
+using Effect = std::variant<Send, ArmTimer, CancelTimer, AskJournal, ReadJournalFile,
+                            WriteJournalFile, PutMarker, KillLeftovers, PrepareWorkers, EnterRound,
+                            LeaveRound, StopWorkers, KillWorker, RenewLease, PollWorkers,
+                            TellCheckpoint, Exit, Note, WriteManifest, VerifySave, DeleteSaves>;
 
 using Effects = std::vector<Effect>;
 

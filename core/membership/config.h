@@ -83,8 +83,8 @@ struct JobConfig {
   Duration budget_reset{std::chrono::hours(1)};   // a round that runs this long clears the budget
   Duration stop_grace{std::chrono::seconds(10)};  // SIGTERM to SIGKILL
 
-  // Native: committed saves that stay; older ones are deleted once a newer one was read back intact.
-  // 0: all stay, and none is read back.
+  // Native: committed saves that stay; older ones are deleted when a newer one was read back
+  // intact. 0: all stay, and none is read back.
   std::uint32_t keep_saves = 2;
 };
 

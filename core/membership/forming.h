@@ -76,7 +76,8 @@ bool is_in(const FormingView& view, const Peer& peer);
 struct ResumeChoice {
   ResumePoint resume;
   std::vector<AgentId> holders;
-  bool saves_lost = false;  // there were committed saves, none can be used, and nobody holds a state
+  // There were committed saves, none of them can be used, and nobody holds a state.
+  bool saves_lost = false;
 };
 std::optional<ResumeChoice> choose_resume(const FormingView& view,
                                           const std::vector<const Peer*>& in);

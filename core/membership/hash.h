@@ -83,8 +83,7 @@ class BasicHash {
   void add(const Budgets& v) { (*this)(v.restarts_used, v.churn, v.resizes, v.no_progress); }
   void add(const Lead& v) { (*this)(v.leader); }
   void add(const World& v) {
-    (*this)(v.round, v.members, v.resume, v.holders, v.budgets, v.cause, v.sitting_out,
-            v.broken);
+    (*this)(v.round, v.members, v.resume, v.holders, v.budgets, v.cause, v.sitting_out, v.broken);
   }
   void add(const Checkpoint& v) { (*this)(v.step, v.round, v.lineage, v.manifest_digest); }
   void add(const Retire& v) { (*this)(v.saves); }

@@ -88,8 +88,8 @@ struct World {
   Budgets budgets;
   RoundCause cause = RoundCause::kFirst;
   std::vector<NodeId> sitting_out;  // for a cool-down, because of failed edges
-  // Committed saves that were found broken and are not retired, so that a new coordinator does not
-  // name them again.
+  // Committed saves that were found broken and are not retired, so that a new coordinator does
+  // not name them again.
   std::vector<RecordNo> broken;
   bool operator==(const World&) const = default;
 };
@@ -110,8 +110,8 @@ struct CommittedSave {
   bool operator==(const CommittedSave&) const = default;
 };
 
-// These saves may be deleted, and no later World names them. Recorded only when a newer one was read
-// back intact and its marker is durable. The numbers of records that were emptied since mean
+// These saves may be deleted, and no later World names them. Recorded only when a newer one was
+// read back intact and its marker is durable. Numbers of records that were emptied since mean
 // nothing and do no harm.
 struct Retire {
   std::vector<RecordNo> saves;  // oldest first
@@ -125,10 +125,10 @@ struct Verdict {
     kProgramFailed,
     kGaveUp,
     kStopped,
-    // Every save that was committed is broken, and nobody holds a state. To begin from scratch would
-    // throw away, without a word, what the job had promised to keep; to wait would be for ever,
-    // because nobody is left who could bring it. An operator who repairs the files starts the job
-    // anew, from their marker.
+    // Every committed save is broken, and nobody holds a state. To begin from scratch would throw
+    // away, without a word, what the job had promised to keep; to wait would be for ever, because
+    // nobody is left who could bring it. An operator who repairs the files starts the job anew,
+    // from their marker.
     kSavesLost,
   };
   Kind kind = Kind::kSucceeded;
