@@ -29,9 +29,9 @@ constexpr std::uint64_t kCutSlack = 16;
 //
 //  1. Every byte of every tensor is in exactly one part, and read once.
 //  2. A part differs from total / readers by less than an eighth of that plus the largest element.
-//  3. A cut lies between two chunks where one ends within a sixteenth of an even part of it;
-//  between
-//     elements elsewhere. With as many readers as the writers of a plan each reads one whole file.
+//  3. A cut lies between two chunks if one ends within a sixteenth of an even part of where it
+//     should be, else between two elements. With as many readers as the writers of a plan, each
+//     reads one whole file.
 // Time and memory O(chunks + readers). REQUIRES: no problem in the manifest; readers > 0.
 std::vector<Reading> reading_plan(const Manifest& manifest, std::uint32_t readers);
 

@@ -23,12 +23,10 @@ std::vector<RecordNo> to_retire(const std::vector<CommittedSave>& committed,
   std::uint32_t staying = 0;
   for (const CommittedSave& save : committed) {
     const bool usable = !is_broken(save.record);
-    const bool needed = (usable && staying < keep) || save.record == kept.in_use;
-    if (careless ? staying < keep : save.record >= proven || needed) {
-      if (usable || careless) ++staying;
-      continue;
-    }
-    gone.push_back(save.record);
+    const bool among = staying < keep && (usable || careless);
+    const bool needed = save.record >= proven || save.record == kept.in_use;
+    if (usable || careless) ++staying;
+    if (!among && (careless || !needed)) gone.push_back(save.record);
   }
   std::reverse(gone.begin(), gone.end());
   ELASTIC_ASSERT(gone.size() < committed.size() || committed.empty());

@@ -64,9 +64,8 @@ using DiskTicket = Id<struct DiskTicketTag>;
 // complete() `after` the submission.
 //
 // What each operation promises is what POSIX does, and no more:
-//  1. A file's bytes are durable after its sync. What was not synced is, after a crash of the
-//  client
-//     that wrote it, old, torn (a prefix) or whole, by a draw for each write.
+//  1. A file's bytes are durable after its sync. What was not synced is, after a crash of its
+//     writer, old, torn (a prefix) or whole, by a draw for each write.
 //  2. An entry (a file made, renamed, removed; a directory made) is durable after a sync of its
 //     directory. Of those that were not synced, a crash leaves any subset, by a draw for each:
 //     later ones without earlier ones, entries without their bytes, bytes without their entries.
