@@ -22,19 +22,32 @@ constexpr std::array<Mutant, 8> kAll{{
     {"spare_displaces_holder", "spares are ranked before members of the last World", "ranks"},
 }};
 
+constexpr std::array<Mutant, 4> kOnDisk{{
+    {"manifest_before_sync", "a manifest is renamed into place before its bytes are synced",
+     "committed_is_intact"},
+    {"late_shard_over_newer", "saves of one step share a directory, whatever their rounds",
+     "committed_is_intact"},
+    {"retire_before_read_back", "older saves are retired before a newer one was read back",
+     "one_intact_left"},
+    {"collect_only_intact",
+     "the newest saves are kept, broken or not, and the only intact one goes", "one_intact_left"},
+}};
+
 std::string_view g_active;
 
 }  // namespace
 
 std::span<const Mutant> all() { return kAll; }
+std::span<const Mutant> on_disk() { return kOnDisk; }
 
 bool activate(std::string_view name) {
   if (name.empty()) {
     g_active = {};
     return true;
   }
-  for (const Mutant& mutant : kAll) {
-    if (mutant.name == name) {
+  for (const std::span<const Mutant> list : {all(), on_disk()}) {
+    for (const Mutant& mutant : list) {
+      if (mutant.name != name) continue;
       g_active = mutant.name;
       return true;
     }

@@ -188,6 +188,7 @@ void Truth::on_record(Time now, const NumberedRecord& numbered, JournalLife life
     lead_.reset();
     leader_ = {};
     checkpoint_.reset();
+    saves_.clear();
   }
   records_.emplace(numbered.number, numbered.record);
   if (const auto* lead = std::get_if<Lead>(&numbered.record.body)) {
@@ -201,10 +202,21 @@ void Truth::on_record(Time now, const NumberedRecord& numbered, JournalLife life
                                              .landed = now});
   } else if (const auto* checkpoint = std::get_if<Checkpoint>(&numbered.record.body)) {
     checkpoint_ = *checkpoint;
+    saves_[numbered.number] = *checkpoint;
+  } else if (const auto* retire = std::get_if<Retire>(&numbered.record.body)) {
+    for (const RecordNo save : retire->saves) saves_.erase(save);
   } else if (const auto* verdict = std::get_if<Verdict>(&numbered.record.body)) {
     if (!verdict_) verdict_at_ = now;
     verdict_ = *verdict;
   }
+}
+
+const Checkpoint* Truth::newest_usable(const World& world) const {
+  for (auto save = saves_.rbegin(); save != saves_.rend(); ++save) {
+    const auto& broken = world.broken;
+    if (std::find(broken.begin(), broken.end(), save->first) == broken.end()) return &save->second;
+  }
+  return nullptr;
 }
 
 void Truth::end_group(Group& group, Time now) {

@@ -125,6 +125,10 @@ class Truth final : public sim::Observer {
   std::optional<RecordNo> newest_lead() const { return lead_; }
   AgentId leader() const { return leader_; }
   const Checkpoint* newest_checkpoint() const { return checkpoint_ ? &*checkpoint_ : nullptr; }
+  // Committed in this life of the journal, and not retired.
+  const std::map<RecordNo, Checkpoint>& saves() const { return saves_; }
+  // The newest of them that `world` does not name as broken.
+  const Checkpoint* newest_usable(const World& world) const;
   const Verdict* verdict() const { return verdict_ ? &*verdict_ : nullptr; }
   Time verdict_at() const { return verdict_at_; }
 
@@ -186,6 +190,7 @@ class Truth final : public sim::Observer {
   AgentId leader_;
   Time lead_since_{};
   std::optional<Checkpoint> checkpoint_;
+  std::map<RecordNo, Checkpoint> saves_;
   std::optional<Verdict> verdict_;
   Time verdict_at_{};
 

@@ -63,6 +63,8 @@ std::string end_words(const sim::Outcome& outcome) {
       return "the job gave up";
     case Verdict::Kind::kStopped:
       return "the operator ended the job";
+    case Verdict::Kind::kSavesLost:
+      return "the job gave up: every committed save is broken, and nobody holds a state";
   }
   return "the job has ended";
 }

@@ -14,6 +14,7 @@ constexpr std::int64_t kMostSteps = 1'000'000'000;
 constexpr std::int64_t kMostSamples = 1'000'000'000'000;
 constexpr std::int64_t kMostWorkers = 1'024;  // on one machine
 constexpr std::int64_t kMostRestarts = 1'000'000;
+constexpr std::int64_t kMostSaves = 1'000'000;
 constexpr Bounds kStateSize{1, std::int64_t{1} << 50};  // a pebibyte
 constexpr Bounds kComputeTime{0, std::int64_t{86'400} * 1'000'000'000};
 
@@ -136,6 +137,7 @@ void checkpoint_keys(Section& job, Scenario& scenario) {
   checkpoint.size("size", scenario.checkpoint.size_bytes, kStateSize);
   checkpoint.rate("bandwidth", scenario.training.storage_bytes_per_second);
   checkpoint.duration("copy_stall", scenario.training.copy_stall);
+  checkpoint.count("keep", scenario.job.keep_saves, {0, kMostSaves});
   checkpoint.finish();
 }
 

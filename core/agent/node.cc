@@ -47,6 +47,8 @@ void Node::dispatch(Time now, const Input& input, Effects& effects) {
     hosted_.on_file_read(*file, effects);
   } else if (const auto* synced = std::get_if<JournalFileSynced>(&input)) {
     hosted_.on_synced(*synced, effects);
+  } else if (const auto* marker = std::get_if<MarkerStored>(&input)) {
+    coordinator_.on_marker(now, marker->record, journal_, effects);
   } else if (std::holds_alternative<StopJob>(input)) {
     coordinator_.on_stop_job(now, journal_, effects);
   } else {
@@ -69,6 +71,12 @@ void Node::on_workers(Time now, const Input& input, Effects& effects) {
     agent_.on_pulse(now, *pulse, effects);
   } else if (const auto* saved = std::get_if<WorkersSaved>(&input)) {
     agent_.on_saved(now, *saved, effects);
+  } else if (const auto* written = std::get_if<ManifestWritten>(&input)) {
+    agent_.on_manifest_written(now, *written, effects);
+  } else if (const auto* verified = std::get_if<SaveVerified>(&input)) {
+    agent_.on_save_verified(now, *verified, effects);
+  } else if (const auto* broken = std::get_if<SaveBroken>(&input)) {
+    agent_.on_save_broken(now, *broken, effects);
   } else if (const auto* finished = std::get_if<WorkersFinished>(&input)) {
     agent_.on_finished(now, *finished, effects);
   } else if (const auto* edge = std::get_if<EdgeFailed>(&input)) {

@@ -83,6 +83,10 @@ struct JobConfig {
   std::uint32_t max_restarts = 3;
   Duration budget_reset{std::chrono::hours(1)};   // a round that runs this long clears the budget
   Duration stop_grace{std::chrono::seconds(10)};  // SIGTERM to SIGKILL
+
+  // Native: committed saves that stay; older ones are deleted when a newer one was read back
+  // intact. 0: all stay, and none is read back.
+  std::uint32_t keep_saves = 2;
 };
 
 // Why a configuration was refused: one sentence that says what was found and what to do.

@@ -27,10 +27,7 @@ void Coordinator::lead(Time now, LeadId lead, const std::set<NodeId>& known, Jou
   effects.push_back(Note{NoteKind::kLeading, self_.node, {}, lead.record.value, 0, 0});
   effects.push_back(ArmTimer{TimerId::kTick, timeouts_.beat});
   const JournalView& view = journal.view();
-  if (view.checkpoint && view.checkpoint->round.journal == view.life) {
-    // The predecessor may have left it out.
-    effects.push_back(PutMarker{{view.life, view.checkpoint_record, *view.checkpoint, false}});
-  }
+  take_up_saves(view, effects);
   push(view, effects);
   evaluate(now, journal, effects);
 }
@@ -72,7 +69,8 @@ bool same_but_number(const Beat& a, const Beat& b) {
          a.left_for == b.left_for && a.reaped_below == b.reaped_below && a.failures.empty() &&
          b.failures.empty() && a.failed_edges == b.failed_edges && a.saved == b.saved &&
          a.leaving_in.has_value() == b.leaving_in.has_value() &&
-         a.entered_newest == b.entered_newest && a.last_step == b.last_step;
+         a.entered_newest == b.entered_newest && a.last_step == b.last_step &&
+         a.manifest == b.manifest && a.checked == b.checked && a.broken_saves == b.broken_saves;
 }
 }  // namespace
 
@@ -173,26 +171,6 @@ bool Coordinator::counts(const FailureReport& failure) const {
   return failure.status.signal == 0 && failure.status.code < 128;
 }
 
-void Coordinator::note_save(const Beat& beat, const JournalView& view) {
-  const SaveReport& report = *beat.saved;
-  if (!view.world) return;
-  // A save whose round died is abandoned.
-  if (report.round != view.world->round && !ELASTIC_MUTANT("commit_not_fenced")) return;
-  if (view.checkpoint && view.checkpoint->round == report.round &&
-      view.checkpoint->step >= report.step) {
-    return;
-  }
-  const std::size_t at = index_of(*view.world, beat.from.node);
-  if (at == view.world->members.size() || view.world->members[at].agent != beat.from) return;
-  if (saving_ && saving_->report.round == report.round && report.step < saving_->report.step)
-    return;
-  if (!saving_ || saving_->report.step != report.step || saving_->report.round != report.round) {
-    saving_ = SaveTally{report, {}};
-  }
-  if (saving_->report.lineage != report.lineage) return;  // not the same state: never whole
-  saving_->in.insert(beat.from.node);
-}
-
 void Coordinator::acknowledge(Time now, std::uint64_t read_done, const JournalView& view,
                               Effects& effects) {
   for (auto it = awaiting_.begin(); it != awaiting_.end();) {
@@ -253,6 +231,7 @@ void Coordinator::settle_append(Time now, const Record& record, JournalClient& j
     joined_.clear();
     first_failure_.reset();
     saving_.reset();
+    manifest_for_.reset();
     start_failures_ = 0;
     planned_ = false;
     for (auto& [node, peer] : peers_) peer.failures_acked = peer.failures_noted;
@@ -262,15 +241,17 @@ void Coordinator::settle_append(Time now, const Record& record, JournalClient& j
                            static_cast<std::uint64_t>(world->cause)});
     push(view, effects);
   } else if (const auto* saved = std::get_if<Checkpoint>(&record.body)) {
-    saving_.reset();
-    effects.push_back(PutMarker{{view.life, view.checkpoint_record, *saved, false}});
+    if (saving_ && saving_->report.step <= saved->step) saving_.reset();
+    put_marker({view.checkpoint_record, *saved}, false, view, effects);
     effects.push_back(Note{NoteKind::kCheckpoint, self_.node, saved->round, saved->step.value,
                            view.checkpoint_record.value, 0});
+  } else if (const auto* retire = std::get_if<Retire>(&record.body)) {
+    settle_retire(*retire, view, effects);
   } else if (const auto* verdict = std::get_if<Verdict>(&record.body)) {
     phase_ = Phase::kEnding;
     for (auto& [node, peer] : peers_) peer.failures_acked = peer.failures_noted;
     if (verdict->kind == Verdict::Kind::kSucceeded && view.checkpoint) {
-      effects.push_back(PutMarker{{view.life, view.checkpoint_record, *view.checkpoint, true}});
+      put_marker({view.checkpoint_record, *view.checkpoint}, true, view, effects);
     }
     effects.push_back(Note{NoteKind::kVerdict,
                            self_.node,
@@ -324,6 +305,10 @@ Order Coordinator::order_for(const Peer& peer, const JournalView& view) const {
     return order;
   }
   order.wait = WaitReason::kNone;
+  if (at == 0) {
+    order.manifest = manifest_for_;
+    order.verify = to_verify(view);
+  }
   if (peer.beat.placed >= world.round) return order;  // it knows its place
   const std::size_t size = world.members.size();
   Placement place;
@@ -364,6 +349,8 @@ void Coordinator::check(const JournalClient& journal) const {
   ELASTIC_ASSERT(phase_ != Phase::kEnding || journal.view().verdict.has_value());
   ELASTIC_ASSERT(awaiting_.size() <= peers_.size());
   ELASTIC_ASSERT(entered_.size() <= peers_.size());
+  ELASTIC_ASSERT(!manifest_for_ || journal.view().world.has_value());
+  ELASTIC_ASSERT(!marker_stored_ || markers_asked_.contains(marker_stored_));
 }
 
 std::uint64_t Coordinator::digest() const {
@@ -373,6 +360,7 @@ std::uint64_t Coordinator::digest() const {
        recorded_at_, running_since_, entered_, best_step_, edge_since_, first_failure_,
        start_failures_, stop_with_);
   if (saving_) hash(saving_->report, saving_->in);
+  hash(manifest_for_, markers_asked_, marker_stored_);
   for (const auto& [node, peer] : peers_) {
     hash(node, peer.beat, peer.heard, peer.acked, peer.ever_acked, peer.suspect_at, peer.lost,
          peer.leaving, peer.leave_at, peer.sits_out_until, peer.failures_noted,

@@ -51,6 +51,8 @@ class Coordinator {
   void on_tick(Time now, JournalClient& journal, Effects& effects);
   void on_journal(Time now, const JournalEvent& event, JournalClient& journal, Effects& effects);
   void on_stop_job(Time now, JournalClient& journal, Effects& effects);
+  // A marker that this node put is durable.
+  void on_marker(Time now, RecordNo record, JournalClient& journal, Effects& effects);
 
   bool leading() const { return phase_ != Phase::kIdle; }
   // It has just heard fewer than min nodes for a lease: the node should stand down.
@@ -68,17 +70,31 @@ class Coordinator {
 
  private:
   struct SaveTally {
-    SaveReport report;
-    std::set<NodeId> in;
+    SaveReport report;  // of the first that reported
+    std::map<NodeId, ShareFact> in;
   };
 
   // coordinator.cc: what is heard.
   void wake(Time now);
   void note_failures(Peer& peer, const Beat& beat, const JournalView& view, Effects& effects);
-  void note_save(const Beat& beat, const JournalView& view);
   void acknowledge(Time now, std::uint64_t read_done, const JournalView& view, Effects& effects);
   void settle_append(Time now, const Record& record, JournalClient& journal, Effects& effects);
   Peer& peer_of(Time now, const Beat& beat, bool* changed);
+
+  // saves.cc
+  void note_save(const Beat& beat, const JournalView& view);
+  void ask_for_manifest(const JournalView& view, Effects& effects);
+  bool commit_save(Time now, JournalClient& journal, Effects& effects);
+  void put_marker(const CommittedSave& save, bool verdict, const JournalView& view,
+                  Effects& effects);
+  bool retire_saves(Time now, JournalClient& journal, Effects& effects);
+  void settle_retire(const Retire& retire, const JournalView& view, Effects& effects);
+  void take_up_saves(const JournalView& view, Effects& effects);
+  bool needs_other_save(const World& world, const JournalView& view) const;
+  std::vector<RecordNo> broken_saves(const JournalView& view) const;
+  std::optional<CommittedSave> to_verify(const JournalView& view) const;
+  RecordNo proven(const JournalView& view) const;
+  const Peer* first_member(const JournalView& view) const;
 
   // decisions.cc: what follows.
   void evaluate(Time now, JournalClient& journal, Effects& effects);
@@ -87,7 +103,6 @@ class Coordinator {
   void adopt(Time now, JournalClient& journal, Effects& effects);
   void watch(Time now, JournalClient& journal, Effects& effects);
   void form(Time now, JournalClient& journal, Effects& effects);
-  bool commit_save(Time now, JournalClient& journal, Effects& effects);
   bool conclude(Time now, JournalClient& journal, Effects& effects);
   void ask_leave(Time now, RoundCause cause, bool planned, const JournalView& view,
                  Effects& effects);
@@ -137,8 +152,11 @@ class Coordinator {
   Time edge_since_ = kEndOfTime;  // first failed edge of the newest World
   std::optional<FailureReport> first_failure_;  // of the newest World
   std::uint32_t start_failures_ = 0;            // programs that ended before there was a round
-  std::optional<SaveTally> saving_;
-  std::optional<Verdict> stop_with_;  // operator
+  std::optional<SaveTally> saving_;             // shares that are still coming in
+  std::optional<ManifestOrder> manifest_for_;   // all shares are in: asked of group rank 0
+  std::set<RecordNo> markers_asked_;            // since the own Lead
+  RecordNo marker_stored_;                      // the newest of them that is durable
+  std::optional<Verdict> stop_with_;            // operator
 };
 
 }  // namespace elastic

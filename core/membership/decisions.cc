@@ -24,8 +24,17 @@ const Peer* find(const Peers& peers, NodeId node) {
 
 FormingView Coordinator::forming_view(Time now, const JournalView& view) const {
   const Duration patience = std::max(job_.stop_grace, 2 * timeouts_.lost_after);
-  return {job_,         timeouts_, view,           peers_,     now,
-          lead_return_, target_,   forming_since_, last_join_, planned_until_ + patience};
+  return {job_,
+          timeouts_,
+          view,
+          peers_,
+          now,
+          lead_return_,
+          target_,
+          forming_since_,
+          last_join_,
+          planned_until_ + patience,
+          broken_saves(view)};
 }
 
 void Coordinator::evaluate(Time now, JournalClient& journal, Effects& effects) {
@@ -46,6 +55,7 @@ void Coordinator::evaluate(Time now, JournalClient& journal, Effects& effects) {
     watch(now, journal, effects);
   }
   if (phase_ == Phase::kForming) form(now, journal, effects);
+  if (phase_ == Phase::kRunning) retire_saves(now, journal, effects);
 }
 
 void Coordinator::mark_lost(Time now, const JournalView& view, Effects& effects) {
@@ -135,6 +145,10 @@ void Coordinator::watch(Time now, JournalClient& journal, Effects& effects) {
   const World& world = *view.world;
   if (const auto cause = broken(now, world, effects)) {
     ask_leave(now, *cause, false, view, effects);
+    return;
+  }
+  if (needs_other_save(world, view)) {
+    ask_leave(now, RoundCause::kSaveBroken, false, view, effects);
     return;
   }
   note_joiners(now, view);
@@ -244,12 +258,12 @@ bool Coordinator::joiner(Time now, const Peer& peer, const World& world) const {
 
 // Keeps the times of the first and the newest joiner, from which the last call counts.
 void Coordinator::note_joiners(Time now, const JournalView& view) {
+  const FormingView seen = forming_view(now, view);
   for (const auto& [node, peer] : peers_) {
-    const bool is_new =
-        phase_ == Phase::kForming
-            ? is_in(forming_view(now, view), peer) &&
-                  (!view.world || index_of(*view.world, node) == view.world->members.size())
-            : joiner(now, peer, *view.world);
+    const bool is_new = phase_ == Phase::kForming
+                            ? is_in(seen, peer) && (!view.world || index_of(*view.world, node) ==
+                                                                       view.world->members.size())
+                            : joiner(now, peer, *view.world);
     if (!is_new || joined_.contains(node)) continue;
     if (joined_.empty() && phase_ == Phase::kRunning) forming_since_ = now;
     joined_.insert(node);
@@ -330,6 +344,11 @@ void Coordinator::form(Time now, JournalClient& journal, Effects& effects) {
   }
   note_joiners(now, view);
   Forming forming = decide(forming_view(now, view));
+  if (forming.saves_lost) {
+    ELASTIC_ASSERT(view.checkpoint.has_value());
+    journal.append(now, Verdict{Verdict::Kind::kSavesLost, view.checkpoint->step, {}}, effects);
+    return;
+  }
   if (forming.members.empty()) {
     wait_for(forming.wait, effects);
     if (forming.look_again < timeouts_.beat) {
@@ -384,22 +403,12 @@ void Coordinator::record_world(Time now, Forming forming, JournalClient& journal
   for (const auto& [node, peer] : peers_) {
     if (peer.sits_out_until > now) world.sitting_out.push_back(node);
   }
+  world.broken = broken_saves(view);
   ELASTIC_ASSERT(world.members.size() >= job_.min_nodes);
   ELASTIC_ASSERT(world.members.size() <= job_.max_nodes);
   ELASTIC_ASSERT(!view.world || world.round > view.world->round);
   wait_for(WaitReason::kRecording, effects);
   journal.append(now, std::move(world), effects);
-}
-
-// A save is whole when every member of its round has its share durable.
-bool Coordinator::commit_save(Time now, JournalClient& journal, Effects& effects) {
-  const JournalView& view = journal.view();
-  if (!saving_ || !view.world || saving_->report.round != view.world->round) return false;
-  if (saving_->in.size() < view.world->members.size()) return false;
-  const SaveReport report = saving_->report;
-  Checkpoint checkpoint{report.step, report.round, report.lineage, report.digest};
-  journal.append(now, checkpoint, effects);
-  return true;
 }
 
 // The job has ended: stopped by its operator, failed before it ever ran, or finished and saved.
@@ -419,6 +428,9 @@ bool Coordinator::conclude(Time now, JournalClient& journal, Effects& effects) {
   }
   if (phase_ != Phase::kRunning) return false;
   Verdict success;
+  const std::vector<RecordNo> broken = broken_saves(view);
+  const bool usable =
+      std::find(broken.begin(), broken.end(), view.checkpoint_record) == broken.end();
   bool all_finished = true;
   bool saved = false;
   for (const Member& member : view.world->members) {
@@ -428,7 +440,7 @@ bool Coordinator::conclude(Time now, JournalClient& journal, Effects& effects) {
     all_finished = all_finished && finished;
     if (!finished) continue;
     success.step = std::max(success.step, peer->beat.last_step);
-    saved = saved || (view.checkpoint && view.checkpoint->round.journal == view.life &&
+    saved = saved || (view.checkpoint && usable && view.checkpoint->round.journal == view.life &&
                       view.checkpoint->step == peer->beat.last_step);
   }
   const bool native = job_.workers == WorkerKind::kNative;

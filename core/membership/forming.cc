@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/assert.h"
+#include "core/checkpoint/restore.h"
 #include "core/math/digest.h"
 #include "core/mutants.h"
 
@@ -59,7 +60,9 @@ bool refuted(const FormingView& view, const World& world) {
 }
 
 // States that descend from the newest Checkpoint: Worlds recorded after it resume from such states
-// only, and every member of its own round held it.
+// only, and every member of its own round held it. Where it was found broken and nobody held it any
+// more, they resume from an older save; older rounds' states stay out all the same: their holders
+// were dead, or had none of that round's steps, when its round was recorded.
 bool eligible(const FormingView& view, const StatePoint& held) {
   if (held.entered.journal != view.journal.life) return false;
   return !view.journal.checkpoint || view.journal.checkpoint->round <= held.entered;
@@ -79,13 +82,15 @@ std::optional<StatePoint> best_state(const FormingView& view, const std::vector<
   return best;
 }
 
-ResumeChoice from_journal(const FormingView& view) {
+// From scratch only if no save was ever committed.
+ResumeChoice from_journal(const checkpoint::Restore& restore) {
   ResumeChoice choice;
-  if (view.journal.checkpoint) {
-    const Checkpoint& saved = *view.journal.checkpoint;
+  choice.saves_lost = restore.reason == checkpoint::RestoreReason::kNoneLeft;
+  if (restore.save) {
+    const Checkpoint& saved = restore.save->checkpoint;
     choice.resume.source = ResumePoint::Source::kCheckpoint;
     choice.resume.state = {saved.round, saved.step, saved.lineage};
-    choice.resume.checkpoint = view.journal.checkpoint_record;
+    choice.resume.checkpoint = restore.save->record;
   }
   return choice;
 }
@@ -163,7 +168,8 @@ std::optional<ResumeChoice> choose_resume(const FormingView& view,
   if (!is_native(view)) return ResumeChoice{};  // foreign programs resume by themselves
   const std::optional<StatePoint> best = best_state(view, in);
   const JournalView& journal = view.journal;
-  if (!journal.world) return from_journal(view);
+  const checkpoint::Restore restore = checkpoint::choose_restore(journal.saves, {}, view.broken);
+  if (!journal.world) return from_journal(restore);
   const World& world = *journal.world;
   if (best && best->entered == world.round) return from_holders(view, *best);
   if (!ELASTIC_MUTANT("no_wait_for_holder")) {
@@ -174,9 +180,9 @@ std::optional<ResumeChoice> choose_resume(const FormingView& view,
       if (!held && !all_gone(view, world.holders, world.resume.state.entered)) return std::nullopt;
     }
   }
-  const bool newer = best && (!journal.checkpoint || best->step > journal.checkpoint->step);
+  const bool newer = best && (!restore.save || best->step > restore.save->checkpoint.step);
   if (newer) return from_holders(view, *best);
-  return from_journal(view);
+  return from_journal(restore);
 }
 
 namespace {
@@ -331,6 +337,11 @@ Forming decide(const FormingView& view) {
   if (!last_round_dead(view) || other_journal_runs(view)) return wait(WaitReason::kRoundNotDead);
   std::optional<ResumeChoice> choice = choose_resume(view, in);
   if (!choice) return wait(WaitReason::kHolder);
+  if (choice->saves_lost) {
+    Forming lost;
+    lost.saves_lost = true;
+    return lost;
+  }
   return close(view, in, std::move(*choice));
 }
 

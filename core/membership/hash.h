@@ -83,19 +83,25 @@ class BasicHash {
   void add(const Budgets& v) { (*this)(v.restarts_used, v.churn, v.resizes, v.no_progress); }
   void add(const Lead& v) { (*this)(v.leader); }
   void add(const World& v) {
-    (*this)(v.round, v.members, v.resume, v.holders, v.budgets, v.cause, v.sitting_out);
+    (*this)(v.round, v.members, v.resume, v.holders, v.budgets, v.cause, v.sitting_out, v.broken);
   }
   void add(const Checkpoint& v) { (*this)(v.step, v.round, v.lineage, v.manifest_digest); }
+  void add(const Retire& v) { (*this)(v.saves); }
+  void add(const CommittedSave& v) { (*this)(v.record, v.checkpoint); }
   void add(const Verdict& v) { (*this)(v.kind, v.step, v.first_failure); }
   void add(const Record& v) { (*this)(v.writer, v.nonce, v.body); }
   void add(const NumberedRecord& v) { (*this)(v.number, v.record); }
   void add(const CommitMarker& v) { (*this)(v.journal, v.record, v.checkpoint, v.verdict); }
 
-  void add(const SaveReport& v) { (*this)(v.round, v.step, v.lineage, v.digest); }
+  void add(const SaveReport& v) { (*this)(v.round, v.step, v.lineage, v.digest, v.bytes); }
+  void add(const ShareFact& v) { (*this)(v.bytes, v.digest); }
+  void add(const ManifestOrder& v) { (*this)(v.round, v.step, v.lineage, v.shares); }
+  void add(const ManifestReport& v) { (*this)(v.round, v.step, v.lineage, v.digest); }
+  void add(const SaveCheck& v) { (*this)(v.record, v.intact); }
   void add(const Beat& v) {
     (*this)(v.from, v.number, v.lead_seen, v.state, v.workers, v.placed, v.entered,
             v.entered_newest, v.left_for, v.reaped_below, v.held, v.saved, v.last_step, v.failures,
-            v.failed_edges, v.leaving_in);
+            v.failed_edges, v.leaving_in, v.manifest, v.checked, v.broken_saves);
   }
   void add(const Placement& v) {
     (*this)(v.round, v.group_rank, v.group_size, v.first_rank, v.world_size, v.previous, v.next,
@@ -103,7 +109,8 @@ class BasicHash {
   }
   void add(const Order& v) {
     (*this)(v.from, v.lead, v.beat, v.leave_for, v.planned, v.placement, v.running, v.checkpoint,
-            v.checkpoint_step, v.checkpoint_round, v.failures_seen, v.wait, v.verdict);
+            v.checkpoint_step, v.checkpoint_round, v.failures_seen, v.wait, v.verdict, v.manifest,
+            v.verify);
   }
   void add(const Canvass& v) { (*this)(v.from, v.attempt, v.lead_seen); }
   void add(const Hearing& v) {
@@ -137,6 +144,9 @@ class BasicHash {
   void add(const EdgeFailed& v) { (*this)(v.round, v.peer); }
   void add(const LeaveNotice& v) { (*this)(v.deadline); }
   void add(const StopJob&) {}
+  void add(const ManifestWritten& v) { (*this)(v.round, v.step, v.digest); }
+  void add(const SaveVerified& v) { (*this)(v.record, v.intact); }
+  void add(const SaveBroken& v) { (*this)(v.record); }
 
   D digest_;
 };

@@ -68,6 +68,7 @@ enum class RoundCause : std::uint8_t {
   kEdge,          // members cannot reach each other
   kStalled,       // a member did not enter, or did not leave, in time
   kAdopted,       // a new coordinator could not adopt the running round
+  kSaveBroken,    // the save that it resumes from, or ends with, was found broken
 };
 
 // I coordinate from here on. Whoever reads a newer Lead than its own stops.
@@ -87,6 +88,9 @@ struct World {
   Budgets budgets;
   RoundCause cause = RoundCause::kFirst;
   std::vector<NodeId> sitting_out;  // for a cool-down, because of failed edges
+  // Committed saves that were found broken and are not retired, so that a new coordinator does
+  // not name them again.
+  std::vector<RecordNo> broken;
   bool operator==(const World&) const = default;
 };
 
@@ -99,11 +103,36 @@ struct Checkpoint {
   bool operator==(const Checkpoint&) const = default;
 };
 
+// A Checkpoint with its number: how a save is named from then on.
+struct CommittedSave {
+  RecordNo record;
+  Checkpoint checkpoint;
+  bool operator==(const CommittedSave&) const = default;
+};
+
+// These saves may be deleted, and no later World names them. Recorded only when a newer one was
+// read back intact and its marker is durable. Numbers of records that were emptied since mean
+// nothing and do no harm.
+struct Retire {
+  std::vector<RecordNo> saves;  // oldest first
+  bool operator==(const Retire&) const = default;
+};
+
 // The job has ended; nothing follows.
 struct Verdict {
-  enum class Kind : std::uint8_t { kSucceeded, kProgramFailed, kGaveUp, kStopped };
+  enum class Kind : std::uint8_t {
+    kSucceeded,
+    kProgramFailed,
+    kGaveUp,
+    kStopped,
+    // Every committed save is broken, and nobody holds a state. To begin from scratch would throw
+    // away, without a word, what the job had promised to keep; to wait would be for ever, because
+    // nobody is left who could bring it. An operator who repairs the files starts the job anew,
+    // from their marker.
+    kSavesLost,
+  };
   Kind kind = Kind::kSucceeded;
-  Step step;                    // kSucceeded: the last step
+  Step step;                    // kSucceeded: the last step; kSavesLost: of the newest save
   FailureReport first_failure;  // kProgramFailed: of the round that used up the budget
   bool operator==(const Verdict&) const = default;
 };
@@ -111,7 +140,7 @@ struct Verdict {
 struct Record {
   AgentId writer;
   std::uint64_t nonce = 0;  // tells two records of one writer apart
-  std::variant<Lead, World, Checkpoint, Verdict> body;
+  std::variant<Lead, World, Checkpoint, Verdict, Retire> body;
   bool operator==(const Record&) const = default;
 };
 

@@ -118,6 +118,8 @@ class Player {
     w().say_silent(node(word(words, 1)), static_cast<std::uint32_t>(to_number(word(words, 2))));
   }
   void edge(const Words& words);
+  void rot(const Words& words);
+  void storage(const Words& words);
   void notice(const Words& words) {
     w().input(node(word(words, 1)), LeaveNotice{to_duration(word(words, 2))});
   }
@@ -156,6 +158,8 @@ const std::vector<Player::Command>& Player::commands() {
       {"steps", &Player::steps},
       {"save", &Player::save},
       {"finish", &Player::finish},
+      {"rot", &Player::rot},
+      {"storage", &Player::storage},
       {"manual", &Player::manual},
       {"automatic", &Player::automatic},
       {"exit", &Player::exit},
@@ -231,6 +235,7 @@ void Player::setting(const std::string& key, const std::string& value) {
       {"exit-code-policy", [&] { job_.restart_policy = RestartPolicy::kExitCode; }},
       {"restarts", [&] { job_.max_restarts = number(); }},
       {"grace", [&] { job_.stop_grace = length(); }},
+      {"keep-saves", [&] { job_.keep_saves = number(); }},
       {"start-up", [&] { job_.bounds.start_up = length(); }},
       {"stall", [&] { job_.bounds.transfer_stall = length(); }},
       {"step_bound", [&] { job_.bounds.step = length(); }},
@@ -295,6 +300,17 @@ void Player::exit(const Words& words) {
 void Player::edge(const Words& words) {
   const NodeId a = node(word(words, 1));
   w().fail_edge(a, node(word(words, 2)));
+}
+
+// rot K: the save of record K is broken from now on.
+void Player::rot(const Words& words) { w().rot(RecordNo{to_number(word(words, 1))}); }
+
+// storage hangs|goes-on N: what N asks of it about saves is answered only when it goes on.
+void Player::storage(const Words& words) {
+  const NodeId who = node(word(words, 2));
+  if (word(words, 1) == "hangs") return w().storage_hangs(who);
+  if (word(words, 1) == "goes-on") return w().storage_goes_on(who);
+  throw Trouble{"storage cannot '" + words[1] + "'"};
 }
 
 // deliver N... | all

@@ -33,10 +33,11 @@ struct Cluster {
   Peers peers;
   Time now{seconds(100)};
   Time lead_return, forming_since, last_join, members_until;
+  std::vector<RecordNo> broken;
 
   FormingView view() const {
-    return {job,         timeouts,          journal,       peers,     now,
-            lead_return, round(kWorld + 1), forming_since, last_join, members_until};
+    return {job,           timeouts,  journal,       peers, now, lead_return, round(kWorld + 1),
+            forming_since, last_join, members_until, broken};
   }
 };
 
@@ -118,8 +119,14 @@ Cluster any_cluster() {
     world.holders.push_back(world.members.front().agent);
   }
   if (source == 2) {
-    journal.checkpoint = Checkpoint{Step{5}, round(2), Lineage{2005}, 0};
-    journal.checkpoint_record = RecordNo{5};
+    // Up to three saves, the newest of step 5; some are known broken.
+    const auto saves = *rc::gen::inRange<std::uint64_t>(1, 4);
+    for (std::uint64_t i = 0; i < saves; ++i) {
+      journal.saves.push_back({RecordNo{5 - i}, {Step{5 - i}, round(2), Lineage{2005 - i}, 0}});
+      if (*rc::gen::inRange(0, 3) == 0) cluster.broken.push_back(RecordNo{5 - i});
+    }
+    journal.checkpoint = journal.saves.front().checkpoint;
+    journal.checkpoint_record = journal.saves.front().record;
     world.resume = {
         ResumePoint::Source::kCheckpoint, {round(2), Step{5}, Lineage{2005}}, RecordNo{5}};
   }
@@ -196,6 +203,26 @@ void judge_resume(const Cluster& cluster, const Forming& forming) {
   }
 }
 
+// What is loaded is the newest save that is not known broken; from scratch is for jobs without one.
+void judge_save(const Cluster& cluster, const Forming& forming) {
+  if (cluster.job.workers == WorkerKind::kForeign) return;
+  const auto& saves = cluster.journal.saves;
+  const auto usable = std::find_if(saves.begin(), saves.end(), [&](const CommittedSave& save) {
+    return std::find(cluster.broken.begin(), cluster.broken.end(), save.record) ==
+           cluster.broken.end();
+  });
+  if (forming.saves_lost) {
+    RC_ASSERT(!saves.empty() && usable == saves.end());
+    return;
+  }
+  const ResumePoint& resume = forming.resume.resume;
+  if (resume.source == ResumePoint::Source::kScratch) RC_ASSERT(saves.empty());
+  if (resume.source != ResumePoint::Source::kCheckpoint) return;
+  RC_ASSERT(usable != saves.end());
+  RC_ASSERT(resume.checkpoint == usable->record);
+  RC_ASSERT(resume.state.step == usable->checkpoint.step);
+}
+
 // Whoever may still hold the newest possibly committed state is waited for.
 void judge_holders(const Cluster& cluster, const Forming& forming) {
   if (cluster.job.workers == WorkerKind::kForeign) return;
@@ -220,40 +247,50 @@ void judge_holders(const Cluster& cluster, const Forming& forming) {
 }
 
 TEST(FormingProperty, a_round_is_formed_by_the_rules) {
-  test::check("every formed round keeps the rules of forming",
-              {"formed", "waits", "resumes from holders", "resumes from a checkpoint", "foreign",
-               "has a survivor", "leaves nodes out"},
-              [] {
-                const Cluster cluster = any_cluster();
-                const FormingView view = cluster.view();
-                const Forming forming = decide(view);
-                if (forming.members.empty()) {
-                  RC_TAG("waits");
-                  RC_ASSERT(forming.wait != WaitReason::kNone);
-                  RC_ASSERT(forming.look_again > Duration(0));
-                  return;
-                }
-                RC_TAG("formed");
-                const bool holders = forming.resume.resume.source == ResumePoint::Source::kHolders;
-                RC_CLASSIFY(holders, "resumes from holders");
-                RC_CLASSIFY(forming.resume.resume.source == ResumePoint::Source::kCheckpoint,
-                            "resumes from a checkpoint");
-                RC_CLASSIFY(cluster.job.workers == WorkerKind::kForeign, "foreign");
-                RC_CLASSIFY(index_of(*cluster.journal.world, forming.members.front().agent.node) <
-                                cluster.journal.world->members.size(),
-                            "has a survivor");
-                RC_CLASSIFY(forming.members.size() < cluster.peers.size(), "leaves nodes out");
-                RC_ASSERT(last_round_dead(view));
-                judge_members(cluster, forming);
-                const std::size_t last = forming.members.size() - 1;
-                const bool last_holds =
-                    cluster.peers.at(forming.members[last].agent.node).beat.held ==
-                    std::optional(forming.resume.resume.state);
-                judge_order(cluster, forming, holders && last_holds);
-                judge_resume(cluster, forming);
-                judge_holders(cluster, forming);
-              },
-              {.max_success = 20'000});
+  test::check(
+      "every formed round keeps the rules of forming",
+      {"formed", "waits", "resumes from holders", "resumes from a checkpoint", "foreign",
+       "has a survivor", "leaves nodes out", "all saves are lost", "resumes from an older save"},
+      [] {
+        const Cluster cluster = any_cluster();
+        const FormingView view = cluster.view();
+        const Forming forming = decide(view);
+        if (forming.saves_lost || !forming.members.empty()) judge_save(cluster, forming);
+        if (forming.saves_lost) {
+          RC_TAG("all saves are lost");
+          RC_ASSERT(forming.members.empty());
+          judge_holders(cluster, forming);
+          return;
+        }
+        if (forming.members.empty()) {
+          RC_TAG("waits");
+          RC_ASSERT(forming.wait != WaitReason::kNone);
+          RC_ASSERT(forming.look_again > Duration(0));
+          return;
+        }
+        RC_TAG("formed");
+        const bool holders = forming.resume.resume.source == ResumePoint::Source::kHolders;
+        RC_CLASSIFY(holders, "resumes from holders");
+        RC_CLASSIFY(forming.resume.resume.source == ResumePoint::Source::kCheckpoint,
+                    "resumes from a checkpoint");
+        RC_CLASSIFY(
+            forming.resume.resume.checkpoint && forming.resume.resume.checkpoint != RecordNo{5},
+            "resumes from an older save");
+        RC_CLASSIFY(cluster.job.workers == WorkerKind::kForeign, "foreign");
+        RC_CLASSIFY(index_of(*cluster.journal.world, forming.members.front().agent.node) <
+                        cluster.journal.world->members.size(),
+                    "has a survivor");
+        RC_CLASSIFY(forming.members.size() < cluster.peers.size(), "leaves nodes out");
+        RC_ASSERT(last_round_dead(view));
+        judge_members(cluster, forming);
+        const std::size_t last = forming.members.size() - 1;
+        const bool last_holds = cluster.peers.at(forming.members[last].agent.node).beat.held ==
+                                std::optional(forming.resume.resume.state);
+        judge_order(cluster, forming, holders && last_holds);
+        judge_resume(cluster, forming);
+        judge_holders(cluster, forming);
+      },
+      {.max_success = 20'000});
 }
 
 TEST(FormingProperty, ranks_are_a_permutation) {

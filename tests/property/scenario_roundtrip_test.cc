@@ -82,6 +82,7 @@ Scenario some_scenario() {
   job.growth = one_of(Growth::kAlways, Growth::kNever);
   job.restart_policy = one_of(RestartPolicy::kAnyFailure, RestartPolicy::kExitCode);
   job.max_restarts = *inRange<std::uint32_t>(0, 99);
+  job.keep_saves = *inRange<std::uint32_t>(0, 99);
   job.cool_down = some_duration();
   job.budget_reset = some_duration();
   job.journal_lost_after = some_duration();
@@ -111,11 +112,11 @@ Scenario some_scenario() {
 bool same_job(const JobConfig& x, const JobConfig& y) {
   const auto fields = [](const JobConfig& job) {
     const auto& [min, max, unit, workers, kind, journal, host, target, bounds, orphan, lost, last,
-                 cap, join, growth, cool, resize, policy, restarts, reset, grace] = job;
+                 cap, join, growth, cool, resize, policy, restarts, reset, grace, keep] = job;
     const auto& [trip, append, pause, start, stall, step] = bounds;
     return std::make_tuple(min, max, unit, workers, kind, journal, host, target, orphan, lost, last,
-                           cap, join, growth, cool, resize, policy, restarts, reset, grace, trip,
-                           append, pause, start, stall, step);
+                           cap, join, growth, cool, resize, policy, restarts, reset, grace, keep,
+                           trip, append, pause, start, stall, step);
   };
   return fields(x) == fields(y);
 }

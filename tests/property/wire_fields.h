@@ -78,6 +78,30 @@ inline auto fields(const Exit& x) {
   const auto& [a] = x;
   return std::tie(a);
 }
+inline auto fields(const SaveBroken& x) {
+  const auto& [a] = x;
+  return std::tie(a);
+}
+inline auto fields(const WriteManifest& x) {
+  const auto& [a] = x;
+  return std::tie(a);
+}
+inline auto fields(const VerifySave& x) {
+  const auto& [a] = x;
+  return std::tie(a);
+}
+inline auto fields(const DeleteSaves& x) {
+  const auto& [a] = x;
+  return std::tie(a);
+}
+inline auto fields(const SaveVerified& x) {
+  const auto& [a, b] = x;
+  return std::tie(a, b);
+}
+inline auto fields(const ManifestWritten& x) {
+  const auto& [a, b, c] = x;
+  return std::tie(a, b, c);
+}
 inline auto fields(const Received& x) {
   const auto& [a, b] = x;
   return std::tie(a, b);
@@ -143,9 +167,9 @@ inline auto fields(const DeclaredBounds& x) {
   return std::tie(a, b, c, d, e, f);
 }
 inline auto fields(const JobConfig& x) {
-  const auto& [a, b, c, d, e, f, g, h, bounds, j, k, l, m, n, o, p, q, r, s, t, u] = x;
+  const auto& [a, b, c, d, e, f, g, h, bounds, j, k, l, m, n, o, p, q, r, s, t, u, v] = x;
   return std::tuple_cat(fields(bounds),
-                        std::tie(a, b, c, d, e, f, g, h, j, k, l, m, n, o, p, q, r, s, t, u));
+                        std::tie(a, b, c, d, e, f, g, h, j, k, l, m, n, o, p, q, r, s, t, u, v));
 }
 
 template <class T>

@@ -302,7 +302,8 @@ void Training::save(Run& here, bool last) {
     if (group == nullptr) continue;
     if (group->save) storage_.cancel(timeline_, group->save->transfer);
     Save share;
-    share.report = SaveReport{here.round, here.step, group->held->lineage, 0};
+    share.report = SaveReport{here.round, here.step, group->held->lineage, 0, 0};
+    share.report.bytes = static_cast<std::uint64_t>(config_.training.state_bytes / size);
     share.report.digest = next_lineage(share.report.lineage, here.step, here.round).value;
     share.rank = rank;
     share.size = size;

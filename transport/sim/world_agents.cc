@@ -295,6 +295,12 @@ void World::Impl::carry_out(NodeId node, Effect& effect) {
     put_marker(node, marker->marker);
   } else if (const auto* exit = std::get_if<Exit>(&effect)) {
     exit_agent(node, exit->reason);
+  } else if (const auto* manifest = std::get_if<WriteManifest>(&effect)) {
+    write_manifest(node, manifest->order);
+  } else if (const auto* verify = std::get_if<VerifySave>(&effect)) {
+    verify_save(node, verify->save);
+  } else if (const auto* retired = std::get_if<DeleteSaves>(&effect)) {
+    delete_saves(retired->saves);
   }
   // TellCheckpoint: the modelled workers keep every save.
 }
@@ -452,6 +458,46 @@ void World::Impl::storage_back() {
   std::vector<Event> waiting;
   waiting.swap(waiting_for_storage);
   for (const Event& event : waiting) timeline.in(Duration{}, event);
+  std::vector<std::pair<AgentId, Input>> answers;
+  answers.swap(saves_waiting);
+  for (auto& [agent, answer] : answers) tell_agent(agent, Duration{}, std::move(answer));
+}
+
+// ---- Manifests and what follows: the storage does it in a short while, or when it is reached
+// again
+
+void World::Impl::answer_save(NodeId node, Duration after, Input input) {
+  const AgentId agent{node, at(node).life};
+  if (training.storage().reachable()) {
+    tell_agent(agent, after, std::move(input));
+  } else {
+    saves_waiting.emplace_back(agent, std::move(input));
+  }
+}
+
+void World::Impl::write_manifest(NodeId node, const ManifestOrder& order) {
+  math::Digest digest;
+  digest.add(order.lineage.value);
+  for (const ShareFact& share : order.shares) digest.add(share.digest);
+  const Duration jitter =
+      chance.up_to(Purpose::kSaveTime, node.value, order.step.value, config.journal.jitter);
+  answer_save(node, config.journal.append + jitter,
+              ManifestWritten{order.round, order.step, digest.value()});
+}
+
+void World::Impl::verify_save(NodeId node, const CommittedSave& save) {
+  const bool intact = training.storage().holds(save.checkpoint.step, save.checkpoint.lineage);
+  const std::int64_t rate = std::max<std::int64_t>(config.training.storage_bytes_per_second, 1);
+  const std::int64_t reading = math::mul_div(config.training.state_bytes, 1'000'000'000, rate);
+  const Duration jitter = chance.up_to(Purpose::kSaveTime, node.value,
+                                       (1ULL << 40U) + save.record.value, config.journal.jitter);
+  answer_save(node, Duration(reading) + jitter, SaveVerified{save.record, intact});
+}
+
+void World::Impl::delete_saves(const std::vector<CommittedSave>& saves) {
+  for (const CommittedSave& save : saves) {
+    training.storage().remove({save.checkpoint.step, save.checkpoint.round});
+  }
 }
 
 }  // namespace elastic::sim

@@ -73,6 +73,10 @@ struct World::Impl final : Surroundings {
   void start_file_read(NodeId node);
   void start_file_write(NodeId node, const WriteJournalFile& write);
   void put_marker(NodeId node, const CommitMarker& marker);
+  void write_manifest(NodeId node, const ManifestOrder& order);
+  void verify_save(NodeId node, const CommittedSave& save);
+  void delete_saves(const std::vector<CommittedSave>& saves);
+  void answer_save(NodeId node, Duration after, Input input);
   void land_write(NodeId node);
   void lose_writes(NodeId node);
   bool on_timer(const EventQueue::Due& due);
@@ -125,6 +129,7 @@ struct World::Impl final : Surroundings {
   Slab<Input> payloads;
   std::vector<CommitMarker> markers;  // by index of the write
   std::vector<Event> waiting_for_storage;
+  std::vector<std::pair<AgentId, Input>> saves_waiting;  // answers, until storage can be reached
   std::map<std::uint64_t, RunningFault> running_faults;
   std::uint64_t last_fault = 0;
   std::uint32_t storage_faults = 0;

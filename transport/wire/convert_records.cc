@@ -117,7 +117,7 @@ static void write(const Lead& lead, pb::Lead& out) {
 static Lead read(const pb::Lead& in) { return {.leader = read(in.leader())}; }
 
 static void write(const World& world, pb::World& out) {
-  const auto& [round, members, resume, holders, budgets, cause, sitting_out] = world;
+  const auto& [round, members, resume, holders, budgets, cause, sitting_out, broken] = world;
   write(round, *out.mutable_round());
   write_all(members, *out.mutable_members());
   write(resume, *out.mutable_resume());
@@ -125,6 +125,7 @@ static void write(const World& world, pb::World& out) {
   write(budgets, *out.mutable_budgets());
   out.set_cause(to_pb(cause));
   write_nodes(sitting_out, *out.mutable_sitting_out());
+  write_records(broken, *out.mutable_broken());
 }
 
 static World read(const pb::World& in) {
@@ -134,7 +135,8 @@ static World read(const pb::World& in) {
           .holders = read_all(in.holders()),
           .budgets = read(in.budgets()),
           .cause = from_pb<RoundCause>(in.cause()),
-          .sitting_out = read_nodes(in.sitting_out())};
+          .sitting_out = read_nodes(in.sitting_out()),
+          .broken = read_records(in.broken())};
 }
 
 void write(const Checkpoint& checkpoint, pb::Checkpoint& out) {
@@ -151,6 +153,23 @@ Checkpoint read(const pb::Checkpoint& in) {
           .lineage = Lineage{in.lineage()},
           .manifest_digest = in.manifest_digest()};
 }
+
+void write(const CommittedSave& save, pb::CommittedSave& out) {
+  const auto& [record, checkpoint] = save;
+  out.set_record(record.value);
+  write(checkpoint, *out.mutable_checkpoint());
+}
+
+CommittedSave read(const pb::CommittedSave& in) {
+  return {.record = RecordNo{in.record()}, .checkpoint = read(in.checkpoint())};
+}
+
+static void write(const Retire& retire, pb::Retire& out) {
+  const auto& [saves] = retire;
+  write_records(saves, *out.mutable_saves());
+}
+
+static Retire read(const pb::Retire& in) { return {.saves = read_records(in.saves())}; }
 
 void write(const Verdict& verdict, pb::Verdict& out) {
   const auto& [kind, step, first_failure] = verdict;
@@ -173,6 +192,7 @@ struct BodyWriter {
   void operator()(const World& body) const { write(body, *out.mutable_world()); }
   void operator()(const Checkpoint& body) const { write(body, *out.mutable_checkpoint()); }
   void operator()(const Verdict& body) const { write(body, *out.mutable_verdict()); }
+  void operator()(const Retire& body) const { write(body, *out.mutable_retire()); }
 };
 
 }  // namespace
@@ -187,6 +207,8 @@ static decltype(Record::body) read_body(const pb::Record& in) {
       return read(in.checkpoint());
     case pb::Record::kVerdict:
       return read(in.verdict());
+    case pb::Record::kRetire:
+      return read(in.retire());
     case pb::Record::BODY_NOT_SET:
       break;
   }

@@ -31,7 +31,7 @@ static void write(const JobConfig& job, pb::JobConfig& out) {
   const auto& [min_nodes, max_nodes, node_unit, workers_per_node, workers, journal, journal_host,
                detection_target, bounds, orphan_bound, journal_lost_after, last_call, last_call_cap,
                join_timeout, growth, cool_down, resize_deadline, restart_policy, max_restarts,
-               budget_reset, stop_grace] = job;
+               budget_reset, stop_grace, keep_saves] = job;
   out.set_min_nodes(min_nodes);
   out.set_max_nodes(max_nodes);
   out.set_node_unit(node_unit);
@@ -53,6 +53,7 @@ static void write(const JobConfig& job, pb::JobConfig& out) {
   out.set_max_restarts(max_restarts);
   out.set_budget_reset_ns(budget_reset.count());
   out.set_stop_grace_ns(stop_grace.count());
+  out.set_keep_saves(keep_saves);
 }
 
 static JobConfig read(const pb::JobConfig& in) {
@@ -76,7 +77,8 @@ static JobConfig read(const pb::JobConfig& in) {
           .restart_policy = from_pb<RestartPolicy>(in.restart_policy()),
           .max_restarts = in.max_restarts(),
           .budget_reset = Duration(in.budget_reset_ns()),
-          .stop_grace = Duration(in.stop_grace_ns())};
+          .stop_grace = Duration(in.stop_grace_ns()),
+          .keep_saves = in.keep_saves()};
 }
 
 static void write(const Timeouts& timeouts, pb::Timeouts& out) {

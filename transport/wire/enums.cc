@@ -32,6 +32,8 @@ pb::RoundCause pb_value(RoundCause value) {
       return pb::ROUND_CAUSE_STALLED;
     case RoundCause::kAdopted:
       return pb::ROUND_CAUSE_ADOPTED;
+    case RoundCause::kSaveBroken:
+      return pb::ROUND_CAUSE_SAVE_BROKEN;
   }
   return pb::ROUND_CAUSE_UNSPECIFIED;
 }
@@ -46,6 +48,8 @@ pb::VerdictKind pb_value(Verdict::Kind value) {
       return pb::VERDICT_KIND_GAVE_UP;
     case Verdict::Kind::kStopped:
       return pb::VERDICT_KIND_STOPPED;
+    case Verdict::Kind::kSavesLost:
+      return pb::VERDICT_KIND_SAVES_LOST;
   }
   return pb::VERDICT_KIND_UNSPECIFIED;
 }
@@ -208,6 +212,8 @@ pb::ExitReason pb_value(ExitReason value) {
       return pb::EXIT_REASON_JOURNAL_LOST;
     case ExitReason::kJoinTimeout:
       return pb::EXIT_REASON_JOIN_TIMEOUT;
+    case ExitReason::kSavesLost:
+      return pb::EXIT_REASON_SAVES_LOST;
   }
   return pb::EXIT_REASON_UNSPECIFIED;
 }
@@ -256,6 +262,10 @@ pb::NoteKind pb_value(NoteKind value) {
       return pb::NOTE_KIND_LEFT;
     case NoteKind::kWaiting:
       return pb::NOTE_KIND_WAITING;
+    case NoteKind::kSaveBroken:
+      return pb::NOTE_KIND_SAVE_BROKEN;
+    case NoteKind::kRetired:
+      return pb::NOTE_KIND_RETIRED;
   }
   return pb::NOTE_KIND_UNSPECIFIED;
 }
