@@ -105,6 +105,8 @@ void Crew::on_said(Hand& hand, const WorkerSays& says, std::vector<Input>& to_ag
     tell_finished(to_agent);
   } else if (const auto* edge = std::get_if<SaysEdge>(&says)) {
     to_agent.emplace_back(EdgeFailed{edge->round, edge->peer});
+  } else if (const auto* broken = std::get_if<SaysSaveBroken>(&says)) {
+    to_agent.emplace_back(SaveBroken{broken->record});
   } else if (const auto* pulse = std::get_if<SaysPulse>(&says)) {
     hand.held = pulse->held;
     hand.computing = pulse->computing;
@@ -145,12 +147,15 @@ void Crew::tell_saved(std::vector<Input>& to_agent) {
   if (!hands_.front().saved) return;
   SaveReport all = *hands_.front().saved;
   math::Digest digest;
+  std::uint64_t bytes = 0;
   for (const Hand& hand : hands_) {
     if (!hand.saved || hand.saved->round != all.round || hand.saved->step != all.step) return;
     if (hand.saved->lineage != all.lineage) return;
     digest.add(hand.saved->digest);
+    bytes += hand.saved->bytes;
   }
   if (hands_.size() > 1) all.digest = digest.value();
+  all.bytes = bytes;
   if (told_saved_ && *told_saved_ == all) return;
   told_saved_ = all;
   to_agent.emplace_back(WorkersSaved{all});

@@ -11,6 +11,7 @@
 #include "core/assert.h"
 #include "core/checkpoint/retention.h"
 #include "core/membership/coordinator.h"
+#include "core/mutants.h"
 
 namespace elastic {
 namespace {
@@ -32,8 +33,9 @@ const Peer* Coordinator::first_member(const JournalView& view) const {
 
 void Coordinator::note_save(const Beat& beat, const JournalView& view) {
   const SaveReport& report = *beat.saved;
-  if (!view.world || report.round != view.world->round)
-    return;  // a save whose round died is abandoned
+  if (!view.world) return;
+  // A save whose round died is abandoned.
+  if (report.round != view.world->round && !ELASTIC_MUTANT("commit_not_fenced")) return;
   if (covered(view, report.round, report.step)) return;
   const std::size_t at = index_of(*view.world, beat.from.node);
   if (at == view.world->members.size() || view.world->members[at].agent != beat.from) return;
@@ -59,7 +61,9 @@ void Coordinator::ask_for_manifest(const JournalView& view, Effects& effects) {
   }
   if (manifest_for_ || !saving_ || !view.world) return;
   const World& world = *view.world;
-  if (saving_->report.round != world.round || saving_->in.size() < world.members.size()) return;
+  const bool fenced = !ELASTIC_MUTANT("commit_not_fenced");
+  if (fenced && saving_->report.round != world.round) return;
+  if (saving_->in.size() < world.members.size()) return;
   ManifestOrder order{saving_->report.round, saving_->report.step, saving_->report.lineage, {}};
   for (const Member& member : world.members) {
     const auto share = saving_->in.find(member.agent.node);
@@ -83,9 +87,9 @@ bool Coordinator::commit_save(Time now, JournalClient& journal, Effects& effects
   const Peer* first = first_member(view);
   if (first == nullptr || !first->beat.manifest) return false;
   const ManifestReport& written = *first->beat.manifest;
-  if (written.round != view.world->round || covered(view, written.round, written.step)) {
-    return false;
-  }
+  const bool of_newest =
+      written.round == view.world->round || ELASTIC_MUTANT("commit_not_fenced");
+  if (!of_newest || covered(view, written.round, written.step)) return false;
   journal.append(now, Checkpoint{written.step, written.round, written.lineage, written.digest},
                  effects);
   return true;

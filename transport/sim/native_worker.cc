@@ -318,6 +318,8 @@ void NativeTraining::stored(Process& worker) {
   const StoreShare done = *worker.store;
   worker.store.reset();
   SaveReport report = done.save;
+  report.bytes = static_cast<std::uint64_t>(
+      config_.training.state_bytes / std::max(1U, done.world_size));
   report.digest = next_lineage(report.lineage, report.step, report.round).value;
   const Storage::SaveKey key{report.step, report.round};
   storage_.share_stored(key, report.lineage, done.rank, done.world_size);

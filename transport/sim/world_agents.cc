@@ -468,7 +468,7 @@ void World::Impl::storage_back() {
 
 void World::Impl::answer_save(NodeId node, Duration after, Input input) {
   const AgentId agent{node, at(node).life};
-  if (training.storage().reachable()) {
+  if (training->storage().reachable()) {
     tell_agent(agent, after, std::move(input));
   } else {
     saves_waiting.emplace_back(agent, std::move(input));
@@ -486,7 +486,7 @@ void World::Impl::write_manifest(NodeId node, const ManifestOrder& order) {
 }
 
 void World::Impl::verify_save(NodeId node, const CommittedSave& save) {
-  const bool intact = training.storage().holds(save.checkpoint.step, save.checkpoint.lineage);
+  const bool intact = training->storage().holds(save.checkpoint.step, save.checkpoint.lineage);
   const std::int64_t rate = std::max<std::int64_t>(config.training.storage_bytes_per_second, 1);
   const std::int64_t reading = math::mul_div(config.training.state_bytes, 1'000'000'000, rate);
   const Duration jitter = chance.up_to(Purpose::kSaveTime, node.value,
@@ -496,7 +496,7 @@ void World::Impl::verify_save(NodeId node, const CommittedSave& save) {
 
 void World::Impl::delete_saves(const std::vector<CommittedSave>& saves) {
   for (const CommittedSave& save : saves) {
-    training.storage().remove({save.checkpoint.step, save.checkpoint.round});
+    training->storage().remove({save.checkpoint.step, save.checkpoint.round});
   }
 }
 
