@@ -6,7 +6,7 @@
 namespace elastic::mutants {
 namespace {
 
-constexpr std::array<Mutant, 8> kAll{{
+constexpr std::array<Mutant, 10> kAll{{
     {"ack_without_read", "a beat is acknowledged without a journal read begun after it arrived",
      "acknowledgement"},
     {"unknown_is_created", "an append with an unknown outcome is taken for done", "journal"},
@@ -17,6 +17,9 @@ constexpr std::array<Mutant, 8> kAll{{
     {"no_wait_for_holder", "a World forms without a holder of the newest committed state",
      "committed_steps"},
     {"failure_counted_twice", "a repeated failure report spends the restart budget again",
+     "budgets"},
+    {"budget_per_node", "every node brings a restart budget of its own", "budgets"},
+    {"flap_score_forgotten", "a new coordinator knows nothing of who was lost too often",
      "budgets"},
     {"stale_order_obeyed", "orders of a superseded coordinator are obeyed", "round_order"},
     {"spare_displaces_holder", "spares are ranked before members of the last World", "ranks"},

@@ -124,8 +124,10 @@ void Node::on_message(Time now, const Received& received, Effects& effects) {
     // Whoever holds rounds of one journal helps nobody to lead by another one.
     const JournalLife other = canvass->lead_seen.journal;
     if (agent_.holding() && other && other != agent_.holding()) return;
-    election_.on_canvass(now, *canvass, agent_.lead_seen(), agent_.leader(), journal_.last_answer(),
-                         effects);
+    // A leader that hears too few to serve anybody is none for others.
+    const Time served_at =
+        coordinator_.mute() ? now - timeouts_.election_min : journal_.last_answer();
+    election_.on_canvass(now, *canvass, agent_.lead_seen(), agent_.leader(), served_at, effects);
   } else if (const auto* hearing = std::get_if<Hearing>(&received.message)) {
     if (hearing->lead_seen > agent_.lead_seen()) {
       follow(now, hearing->lead_seen, hearing->leader, effects);

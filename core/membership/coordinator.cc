@@ -27,6 +27,9 @@ void Coordinator::lead(Time now, LeadId lead, const std::set<NodeId>& known, Jou
   effects.push_back(Note{NoteKind::kLeading, self_.node, {}, lead.record.value, 0, 0});
   effects.push_back(ArmTimer{TimerId::kTick, timeouts_.beat});
   const JournalView& view = journal.view();
+  if (view.world && !ELASTIC_MUTANT("flap_score_forgotten")) {
+    flaps_.restore(now, view.world->flaps, Duration::zero());
+  }
   if (view.checkpoint && view.checkpoint->round.journal == view.life) {
     // The predecessor may have left it out.
     effects.push_back(PutMarker{{view.life, view.checkpoint_record, *view.checkpoint, false}});
@@ -53,6 +56,7 @@ Peer& Coordinator::peer_of(Time now, const Beat& beat, bool* changed) {
     // workers.
     peer.failures_noted = {};
     peer.failures_acked = {};
+    peer.starts_counted = {};
     peer.suspect_at = kEndOfTime;
     peer.leaving = false;
     peer.leave_at = kEndOfTime;
@@ -87,6 +91,7 @@ void Coordinator::wake(Time now) {
     peer.heard = std::min(now, peer.heard + (away - timeouts_.beat));
     if (peer.suspect_at != kEndOfTime) peer.suspect_at += away - timeouts_.beat;
   }
+  failed_at_ = std::min(now, failed_at_ + (away - timeouts_.beat));
 }
 
 void Coordinator::on_beat(Time now, const Beat& beat, JournalClient& journal, Effects& effects) {
@@ -109,6 +114,7 @@ void Coordinator::on_beat(Time now, const Beat& beat, JournalClient& journal, Ef
   if (beat.leaving_in) {
     peer.leaving = true;
     peer.leave_at = now + *beat.leaving_in;
+    announced_.insert(beat.from.node);
   } else {
     peer.leaving = false;
     peer.leave_at = kEndOfTime;
@@ -137,13 +143,22 @@ void Coordinator::note_failures(Peer& peer, const Beat& beat, const JournalView&
     const bool of_newest = view.world && failure.round == view.world->round;
     const bool cause = of_newest && !first_failure_ && !failure.stopped_by_agent && may_be_cause();
     if (again && counts(failure)) ++start_failures_;
-    if (cause) first_failure_ = failure;
-    // In no round: one of an earlier journal's rounds is no failure of this one's starts.
-    const bool at_start =
-        !view.world && !failure.round && !failure.stopped_by_agent && counts(failure);
-    const bool first_start = at_start && !first_failure_;
-    if (at_start) ++start_failures_;
-    if (first_start) first_failure_ = failure;
+    if (cause) {
+      first_failure_ = failure;
+      failed_at_ = peer.heard;
+    }
+    // In no round, and none runs: the job waits for this program. While a round runs, nobody waits
+    // for a newcomer, whose agent starts it again ever more slowly. One of an earlier journal's
+    // rounds is no failure of this one's starts.
+    const bool waited_for = !view.world || phase_ != Phase::kRunning;
+    const bool at_start = waited_for && !failure.round && counts(failure) &&
+                          failure.number > peer.starts_counted && !counted_before(failure, view);
+    const bool first_start = at_start && !first_failure_ && !first_start_;
+    if (at_start) {
+      ++start_failures_;
+      peer.starts_counted = failure.number;
+      if (!first_start_) first_start_ = failure;
+    }
     if (again) continue;
     // What no record will count need not wait for one.
     const bool settled = !cause && !at_start && peer.failures_acked == peer.failures_noted;
@@ -199,6 +214,7 @@ void Coordinator::acknowledge(Time now, std::uint64_t read_done, const JournalVi
       ++it;
       continue;
     }
+    if (mute_) return;
     Peer& peer = peers_.at(it->first);
     Order order = order_for(peer, view);
     order.beat = peer.beat.number;
@@ -253,6 +269,13 @@ void Coordinator::settle_append(Time now, const Record& record, JournalClient& j
     first_failure_.reset();
     saving_.reset();
     start_failures_ = 0;
+    first_start_.reset();
+    announced_.clear();
+    departed_.clear();
+    asking_ = world->cause == RoundCause::kResize ? now - asked_at_ : Duration::zero();
+    pause_ = {};
+    step_length_ = {};
+    ran_ = {};
     planned_ = false;
     for (auto& [node, peer] : peers_) peer.failures_acked = peer.failures_noted;
     wait_for(WaitReason::kNone, effects);
@@ -310,6 +333,7 @@ Order Coordinator::order_for(const Peer& peer, const JournalView& view) const {
     order.leave_for = target_;
     order.planned = planned_;
   }
+  if (peer.suppressed_until > peer.heard) order.wait = WaitReason::kSuppressed;
   if (peer.sits_out_until > peer.heard) order.wait = WaitReason::kSittingOut;
   if (!view.world) return order;
   const World& world = *view.world;
@@ -363,19 +387,24 @@ void Coordinator::check(const JournalClient& journal) const {
   ELASTIC_ASSERT(phase_ != Phase::kEnding || journal.view().verdict.has_value());
   ELASTIC_ASSERT(awaiting_.size() <= peers_.size());
   ELASTIC_ASSERT(entered_.size() <= peers_.size());
+  ELASTIC_ASSERT(!mute_ || job_.health.min_healthy > 0);
+  ELASTIC_ASSERT(start_failures_ == 0 || first_start_ || ELASTIC_MUTANT("failure_counted_twice"));
+  flaps_.check();
+  health_.check();
 }
 
 std::uint64_t Coordinator::digest() const {
   Hash hash;
   hash(phase_, suspended_, lead_, lead_return_, enough_heard_, awake_at_, awaiting_, announce_to_,
        target_, cause_, planned_, planned_until_, forming_since_, last_join_, joined_, wait_,
-       recorded_at_, running_since_, entered_, best_step_, edge_since_, first_failure_,
-       start_failures_, stop_with_);
+       recorded_at_, running_since_, entered_, best_step_, edge_since_, first_failure_, failed_at_,
+       start_failures_, first_start_, stop_with_, flaps_.digest(), health_.digest(), too_few_,
+       mute_, announced_, departed_, ran_, step_length_, running_from_, pause_, asked_at_, asking_);
   if (saving_) hash(saving_->report, saving_->in);
   for (const auto& [node, peer] : peers_) {
     hash(node, peer.beat, peer.heard, peer.acked, peer.ever_acked, peer.suspect_at, peer.lost,
-         peer.leaving, peer.leave_at, peer.sits_out_until, peer.failures_noted,
-         peer.failures_acked);
+         peer.leaving, peer.leave_at, peer.sits_out_until, peer.suppressed_until,
+         peer.failures_noted, peer.failures_acked, peer.starts_counted);
   }
   return hash.value();
 }

@@ -29,7 +29,8 @@ static void write(const JobConfig& job, pb::JobConfig& out) {
   const auto& [min_nodes, max_nodes, node_unit, workers_per_node, workers, journal, journal_host,
                detection_target, bounds, orphan_bound, journal_lost_after, last_call, last_call_cap,
                join_timeout, growth, cool_down, resize_deadline, restart_policy, max_restarts,
-               budget_reset, stop_grace] = job;
+               budget_reset, stop_grace, restart_back_off, churn_back_off, max_churn, no_progress,
+               health, flaps, growth_pays] = job;
   out.set_min_nodes(min_nodes);
   out.set_max_nodes(max_nodes);
   out.set_node_unit(node_unit);
@@ -51,30 +52,61 @@ static void write(const JobConfig& job, pb::JobConfig& out) {
   out.set_max_restarts(max_restarts);
   out.set_budget_reset_ns(budget_reset.count());
   out.set_stop_grace_ns(stop_grace.count());
+  out.set_restart_back_off_ns(restart_back_off.base.count());
+  out.set_restart_back_off_cap_ns(restart_back_off.cap.count());
+  out.set_churn_back_off_ns(churn_back_off.base.count());
+  out.set_churn_back_off_cap_ns(churn_back_off.cap.count());
+  if (max_churn) out.set_max_churn(*max_churn);
+  const auto& [stuck_after] = no_progress;
+  out.set_no_progress(stuck_after);
+  const auto& [min_healthy, grace] = health;
+  out.set_min_healthy(min_healthy);
+  out.set_min_healthy_grace_ns(grace.count());
+  const auto& [tolerated, window, longest] = flaps;
+  out.set_flaps_tolerated(tolerated);
+  out.set_flap_window_ns(window.count());
+  out.set_flap_longest_ns(longest.count());
+  const auto& [interval, horizon, margin_ppm, total_steps] = growth_pays;
+  out.set_growth_interval_ns(interval.count());
+  out.set_growth_horizon_ns(horizon.count());
+  out.set_growth_margin_ppm(margin_ppm);
+  if (total_steps) out.set_total_steps(*total_steps);
 }
 
 static JobConfig read(const pb::JobConfig& in) {
-  return {.min_nodes = in.min_nodes(),
-          .max_nodes = in.max_nodes(),
-          .node_unit = in.node_unit(),
-          .workers_per_node = in.workers_per_node(),
-          .workers = from_pb<WorkerKind>(in.workers()),
-          .journal = from_pb<JournalKind>(in.journal()),
-          .journal_host = NodeId{in.journal_host()},
-          .detection_target = Duration(in.detection_target_ns()),
-          .bounds = read(in.bounds()),
-          .orphan_bound = duration_if(in.has_orphan_bound_ns(), in.orphan_bound_ns()),
-          .journal_lost_after = Duration(in.journal_lost_after_ns()),
-          .last_call = Duration(in.last_call_ns()),
-          .last_call_cap = Duration(in.last_call_cap_ns()),
-          .join_timeout = duration_if(in.has_join_timeout_ns(), in.join_timeout_ns()),
-          .growth = from_pb<Growth>(in.growth()),
-          .cool_down = Duration(in.cool_down_ns()),
-          .resize_deadline = Duration(in.resize_deadline_ns()),
-          .restart_policy = from_pb<RestartPolicy>(in.restart_policy()),
-          .max_restarts = in.max_restarts(),
-          .budget_reset = Duration(in.budget_reset_ns()),
-          .stop_grace = Duration(in.stop_grace_ns())};
+  return {
+      .min_nodes = in.min_nodes(),
+      .max_nodes = in.max_nodes(),
+      .node_unit = in.node_unit(),
+      .workers_per_node = in.workers_per_node(),
+      .workers = from_pb<WorkerKind>(in.workers()),
+      .journal = from_pb<JournalKind>(in.journal()),
+      .journal_host = NodeId{in.journal_host()},
+      .detection_target = Duration(in.detection_target_ns()),
+      .bounds = read(in.bounds()),
+      .orphan_bound = duration_if(in.has_orphan_bound_ns(), in.orphan_bound_ns()),
+      .journal_lost_after = Duration(in.journal_lost_after_ns()),
+      .last_call = Duration(in.last_call_ns()),
+      .last_call_cap = Duration(in.last_call_cap_ns()),
+      .join_timeout = duration_if(in.has_join_timeout_ns(), in.join_timeout_ns()),
+      .growth = from_pb<Growth>(in.growth()),
+      .cool_down = Duration(in.cool_down_ns()),
+      .resize_deadline = Duration(in.resize_deadline_ns()),
+      .restart_policy = from_pb<RestartPolicy>(in.restart_policy()),
+      .max_restarts = in.max_restarts(),
+      .budget_reset = Duration(in.budget_reset_ns()),
+      .stop_grace = Duration(in.stop_grace_ns()),
+      .restart_back_off = {Duration(in.restart_back_off_ns()),
+                           Duration(in.restart_back_off_cap_ns())},
+      .churn_back_off = {Duration(in.churn_back_off_ns()), Duration(in.churn_back_off_cap_ns())},
+      .max_churn = in.has_max_churn() ? std::optional(in.max_churn()) : std::nullopt,
+      .no_progress = {in.no_progress()},
+      .health = {in.min_healthy(), Duration(in.min_healthy_grace_ns())},
+      .flaps = {in.flaps_tolerated(), Duration(in.flap_window_ns()),
+                Duration(in.flap_longest_ns())},
+      .growth_pays = {Duration(in.growth_interval_ns()), Duration(in.growth_horizon_ns()),
+                      in.growth_margin_ppm(),
+                      in.has_total_steps() ? std::optional(in.total_steps()) : std::nullopt}};
 }
 
 static void write(const Timeouts& timeouts, pb::Timeouts& out) {
