@@ -273,6 +273,7 @@ void Coordinator::settle_append(Time now, const Record& record, JournalClient& j
     announced_.clear();
     departed_.clear();
     asking_ = world->cause == RoundCause::kResize ? now - asked_at_ : Duration::zero();
+    adopted_ = false;
     pause_ = {};
     step_length_ = {};
     ran_ = {};
@@ -399,7 +400,8 @@ std::uint64_t Coordinator::digest() const {
        target_, cause_, planned_, planned_until_, forming_since_, last_join_, joined_, wait_,
        recorded_at_, running_since_, entered_, best_step_, edge_since_, first_failure_, failed_at_,
        start_failures_, first_start_, stop_with_, flaps_.digest(), health_.digest(), too_few_,
-       mute_, announced_, departed_, ran_, step_length_, running_from_, pause_, asked_at_, asking_);
+       mute_, announced_, departed_, ran_, step_length_, running_from_, pause_, asked_at_, asking_,
+       adopted_);
   if (saving_) hash(saving_->report, saving_->in);
   for (const auto& [node, peer] : peers_) {
     hash(node, peer.beat, peer.heard, peer.acked, peer.ever_acked, peer.suspect_at, peer.lost,

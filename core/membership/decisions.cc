@@ -143,6 +143,7 @@ void Coordinator::adopt(Time now, JournalClient& journal, Effects& effects) {
     recorded_at_ = now;
     running_since_ = kEndOfTime;
     best_step_ = world.resume.state.step;
+    adopted_ = true;
     pause_ = {};
     step_length_ = {};
     start_failures_ = 0;  // of before the round ran: the predecessor's record has counted them
@@ -197,7 +198,7 @@ std::optional<RoundCause> Coordinator::broken(Time now, const World& world, Effe
   if (running_since_ == kEndOfTime && entered_.size() == world.members.size()) {
     running_since_ = now;
     running_from_ = best_step_;
-    pause_ = now - recorded_at_ + asking_;
+    if (!adopted_) pause_ = now - recorded_at_ + asking_;
     effects.push_back(
         Note{NoteKind::kRunning, self_.node, world.round, world.members.size(), 0, 0});
   }
@@ -419,18 +420,10 @@ bool Coordinator::commit_save(Time now, JournalClient& journal, Effects& effects
   return true;
 }
 
-// The job has ended: stopped by its operator, failed before it ever ran, or finished and saved.
-bool Coordinator::conclude(Time now, JournalClient& journal, Effects& effects) {
-  const JournalView& view = journal.view();
-  if (stop_with_) {
-    journal.append(now, *stop_with_, effects);
-    return true;
-  }
-  if (const std::optional<Verdict> verdict = verdict_due(now, view, false)) {
-    journal.append(now, *verdict, effects);
-    return true;
-  }
-  if (phase_ != Phase::kRunning) return false;
+// Finished, and saved where that is known: the verdict that says so.
+std::optional<Verdict> Coordinator::success(const JournalView& view) const {
+  if (phase_ != Phase::kRunning) return std::nullopt;
+  ELASTIC_ASSERT(view.world.has_value());
   Verdict success;
   bool all_finished = true;
   bool saved = false;
@@ -445,8 +438,18 @@ bool Coordinator::conclude(Time now, JournalClient& journal, Effects& effects) {
                       view.checkpoint->step == peer->beat.last_step);
   }
   const bool native = job_.workers == WorkerKind::kNative;
-  if (native ? !saved : !all_finished) return false;
-  journal.append(now, success, effects);
+  if (native ? !saved : !all_finished) return std::nullopt;
+  return success;
+}
+
+// The job has ended: stopped by its operator, finished and saved, or for want of anything to spend.
+bool Coordinator::conclude(Time now, JournalClient& journal, Effects& effects) {
+  const JournalView& view = journal.view();
+  std::optional<Verdict> verdict = stop_with_;
+  if (!verdict) verdict = success(view);
+  if (!verdict) verdict = verdict_due(now, view, /*forming=*/false);
+  if (!verdict) return false;
+  journal.append(now, *verdict, effects);
   return true;
 }
 
