@@ -92,6 +92,7 @@ class Coordinator {
   bool program_failed(const JournalView& view) const;
   bool failure_is_certain(Time now, const JournalView& view) const;
   Step reached(const JournalView& view) const;
+  std::optional<Verdict> success(const JournalView& view) const;
   std::optional<Verdict> verdict_due(Time now, const JournalView& view, bool forming) const;
   void note_departures(Time now, const JournalView& view);
   Pace measured(const JournalView& view) const;
@@ -173,6 +174,7 @@ class Coordinator {
   Duration step_length_{};      // measured in the newest World; zero: not yet
   Step running_from_;           // newest step when every member had entered
   Duration pause_{};            // measured for the newest World; zero: not yet
+  bool adopted_ = false;        // the newest World was recorded by another
   Time asked_at_{};             // kForming: since when
   Duration asking_{};           // from then to the record, if that was an announced change
 };
