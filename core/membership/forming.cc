@@ -278,9 +278,12 @@ std::vector<const Peer*> who_is_in(const FormingView& view) {
   std::vector<const Peer*> all = staying;
   all.insert(all.end(), unwanted.begin(), unwanted.end());
   const auto best = best_state(view, all);
-  const bool held = !best || std::any_of(staying.begin(), staying.end(), [&](const Peer* peer) {
-    return peer->beat.held && peer->beat.held->entered == best->entered;
-  });
+  const std::optional<ResumeChoice> choice = choose_resume(view, all);
+  const bool unused = choice && choice->resume.source != ResumePoint::Source::kHolders;
+  const bool held =
+      !best || unused || std::any_of(staying.begin(), staying.end(), [&](const Peer* peer) {
+        return peer->beat.held && peer->beat.held->entered == best->entered;
+      });
   return held && usable(view.job, staying.size()) >= view.job.min_nodes ? staying : all;
 }
 
