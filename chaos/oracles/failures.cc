@@ -13,6 +13,10 @@ namespace {
 
 constexpr Duration kLookEvery{std::chrono::seconds(1)};
 
+// The most that a coordinator's clock may have shown in so much true time: faults let clocks run up
+// to a tenth too fast.
+Duration at_most(Duration elapsed) { return elapsed + elapsed / 8 + Duration(1); }
+
 }  // namespace
 
 using sim::WorkerEventKind;
@@ -67,7 +71,7 @@ void BudgetsOracle::judge_spent(Time now, const NumberedRecord& numbered, const 
                    .expected = std::move(expected),
                    .found = std::move(found)});
   };
-  const bool cleared = with_drift(now - before.landed) >= job().budget_reset;
+  const bool cleared = at_most(now - before.landed) >= job().budget_reset;
   counted();
   if (!cleared && spent.restarts_used < old.restarts_used) {
     wrong(fmt::format("{} restarts used, as before, or more", old.restarts_used),
@@ -88,14 +92,14 @@ void BudgetsOracle::judge_spent(Time now, const NumberedRecord& numbered, const 
   }
 }
 
-// A score is the one before, decayed, or more. The least half-life bounds the decay; clocks run up
-// to a hundredth too fast, and rounding costs a unit at each of a few changes of hands.
+// A score is the one before, decayed, or more. The least half-life bounds the decay, and rounding
+// costs a unit at each of a few changes of hands.
 void BudgetsOracle::judge_flaps(Time now, const NumberedRecord& numbered, const RoundTruth& before,
                                 const World& world) {
   if (job().flaps.tolerated == 0) return;
   const auto at = written_.find(before.world.round);
   const Time since = at == written_.end() ? before.landed : at->second;
-  const Duration elapsed = with_drift(written(numbered.record.writer, now) - since);
+  const Duration elapsed = at_most(written(numbered.record.writer, now) - since);
   const Duration half = policy::half_life(job().flaps, 0);
   const std::int64_t halvings_q32 = math::mul_div(elapsed.count(), math::kOneQ32, half.count());
   for (const policy::FlapScore& old : before.world.flaps) {
