@@ -148,9 +148,9 @@ TEST(ScenarioPlan, an_explanation_tells_what_may_be_spent) {
   }
   for (const char* part :
        {"3 restarts, from the second on after a wait of 1 s to 10 s; 9 losses of nodes; all "
-        "forgotten after a round of 1 h",
+        "forgotten after a round of 1h 00m",
         "4 failures at one step go back to the save before it", "fewer than 3 machines for 10 min",
-        "a machine lost more than 3 times in 1 h is kept out for up to 1 h",
+        "a machine lost more than 3 times in 1h 00m is kept out for up to 1h 00m",
         "taken in if that saves more than it costs"}) {
     EXPECT_NE(told.find(part), std::string::npos) << part << "\n" << told;
   }
