@@ -79,6 +79,7 @@ void FlapTable::restore(Time now, const std::vector<FlapScore>& scores, Duration
   entries_.clear();
   if (rules_.tolerated == 0) return;
   for (const FlapScore& old : scores) {
+    if (!old.node) continue;  // what a record says is no invariant of this table
     Entry entry;
     entry.score = std::min(old.score, most(rules_));
     entry.as_of = now - age;

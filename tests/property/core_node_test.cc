@@ -158,7 +158,7 @@ Checkpoint Source::checkpoint() {
 
 Verdict Source::verdict() {
   Verdict some;
-  some.kind = static_cast<Verdict::Kind>(below(4));
+  some.kind = static_cast<Verdict::Kind>(below(6));
   some.step = Step{below(5)};
   return some;
 }
@@ -186,6 +186,17 @@ Record Source::record() {
       world.resume = resume();
       const std::uint32_t holders = below(3);
       for (std::uint32_t i = 0; i < holders; ++i) world.holders.push_back(agent());
+      world.budgets = {below(5), below(5), below(3), below(4), Step{below(5)}, chance(2)};
+      const std::uint32_t flaps = below(3);
+      for (std::uint32_t i = 0; i < flaps; ++i) {
+        const NodeId flapper = node();
+        const std::uint32_t score = below(4) << 20U;
+        world.flaps.push_back({flapper, score, below(9), std::chrono::seconds(below(90))});
+      }
+      if (chance(3)) world.abandoned_below = round();
+      if (chance(3)) world.starts_counted.push_back({agent(), FailureNo{below(4)}});
+      if (chance(3))
+        world.pace = {{below(4), milliseconds(below(900))}, {}, milliseconds(below(9))};
       some.body = world;
       break;
     }
@@ -247,7 +258,7 @@ Order Source::order() {
   some.checkpoint_step = Step{below(5)};
   some.checkpoint_round = round();
   some.failures_seen = FailureNo{below(5)};
-  some.wait = static_cast<WaitReason>(below(12));
+  some.wait = static_cast<WaitReason>(below(14));
   if (chance(16)) some.verdict = verdict();
   return some;
 }
@@ -534,6 +545,15 @@ JobConfig any_job() {
   job.last_call = milliseconds(*rc::gen::inRange(0, 2000));
   job.last_call_cap = std::chrono::seconds(5);
   if (*rc::gen::arbitrary<bool>()) job.join_timeout = std::chrono::seconds(30);
+  const bool native = job.workers == WorkerKind::kNative;
+  job.max_restarts = *rc::gen::inRange(0u, 5u);
+  if (*rc::gen::arbitrary<bool>()) job.max_churn = *rc::gen::inRange(0u, 5u);
+  if (native) job.no_progress.failures = *rc::gen::inRange(0u, 3u);
+  if (native && *rc::gen::arbitrary<bool>()) job.growth = Growth::kPays;
+  job.growth_pays.interval = milliseconds(*rc::gen::inRange(0, 2000));
+  job.health = {*rc::gen::inRange(0u, job.max_nodes + 1), milliseconds(*rc::gen::inRange(1, 9000))};
+  job.flaps = {*rc::gen::inRange(0u, 3u), std::chrono::seconds(80), std::chrono::seconds(60)};
+  job.churn_back_off.base = milliseconds(*rc::gen::inRange(0, 2000));
   return job;
 }
 
