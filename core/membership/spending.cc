@@ -118,7 +118,7 @@ void Coordinator::note_departures(Time now, const JournalView& view) {
   if (view.world) {
     for (const Member& member : view.world->members) {
       const NodeId node = member.agent.node;
-      if (announced_.contains(node) || departed_.contains(node)) continue;
+      if (!node || announced_.contains(node) || departed_.contains(node)) continue;
       const Peer* peer = find(peers_, node);
       const bool same = peer != nullptr && peer->beat.from == member.agent;
       if (same && peer->beat.state == AgentState::kFinished) continue;  // its part is done

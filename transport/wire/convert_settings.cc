@@ -82,89 +82,100 @@ static void write(const JobConfig& job, pb::JobConfig& out) {
   if (total_steps) rules.set_total_steps(*total_steps);
 }
 
+static GrowthPays read_growth(const pb::PolicyRules& rules) {
+  GrowthPays pays;
+  pays.interval = Duration(rules.growth_interval_ns());
+  pays.horizon = Duration(rules.growth_horizon_ns());
+  pays.margin_ppm = rules.growth_margin_ppm();
+  if (rules.has_total_steps()) pays.total_steps = rules.total_steps();
+  return pays;
+}
+
 static JobConfig read(const pb::JobConfig& in) {
   const pb::PolicyRules& rules = in.policy();
-  return {
-    .min_nodes = in.min_nodes(), .max_nodes = in.max_nodes(), .node_unit = in.node_unit(),
-    .workers_per_node = in.workers_per_node(), .workers = from_pb<WorkerKind>(in.workers()),
-    .journal = from_pb<JournalKind>(in.journal()), .journal_host = NodeId{in.journal_host()},
-    .detection_target = Duration(in.detection_target_ns()), .bounds = read(in.bounds()),
-    .orphan_bound = duration_if(in.has_orphan_bound_ns(), in.orphan_bound_ns()),
-    .journal_lost_after = Duration(in.journal_lost_after_ns()),
-    .last_call = Duration(in.last_call_ns()), .last_call_cap = Duration(in.last_call_cap_ns()),
-    .join_timeout = duration_if(in.has_join_timeout_ns(), in.join_timeout_ns()),
-    .growth = from_pb<Growth>(in.growth()), .cool_down = Duration(in.cool_down_ns()),
-    .resize_deadline = Duration(in.resize_deadline_ns()),
-    .restart_policy = from_pb<RestartPolicy>(in.restart_policy()),
-    .max_restarts = in.max_restarts(), .budget_reset = Duration(in.budget_reset_ns()),
-    .stop_grace = Duration(in.stop_grace_ns()),
-    .restart_back_off = {
-        Duration(in.restart_back_off_ns()),
-        .restart_back_off = read(rules.restart()),
-        .churn_back_off = read(rules.churn()),
-        .max_churn = rules.has_max_churn() ? std::optional(rules.max_churn()) : std::nullopt,
-        .no_progress = {rules.no_progress()},
-        .health = {rules.min_healthy(), Duration(rules.min_healthy_grace_ns())},
-        .flaps = {rules.flaps_tolerated(), Duration(rules.flap_window_ns()),
-                  Duration(rules.flap_longest_ns())},
-        .growth_pays = {
-            Duration(rules.growth_interval_ns()), Duration(rules.growth_horizon_ns()),
-            rules.growth_margin_ppm(),
-            rules.has_total_steps() ? std::optional(rules.total_steps()) : std::nullopt}};
-  }
+  return {.min_nodes = in.min_nodes(),
+          .max_nodes = in.max_nodes(),
+          .node_unit = in.node_unit(),
+          .workers_per_node = in.workers_per_node(),
+          .workers = from_pb<WorkerKind>(in.workers()),
+          .journal = from_pb<JournalKind>(in.journal()),
+          .journal_host = NodeId{in.journal_host()},
+          .detection_target = Duration(in.detection_target_ns()),
+          .bounds = read(in.bounds()),
+          .orphan_bound = duration_if(in.has_orphan_bound_ns(), in.orphan_bound_ns()),
+          .journal_lost_after = Duration(in.journal_lost_after_ns()),
+          .last_call = Duration(in.last_call_ns()),
+          .last_call_cap = Duration(in.last_call_cap_ns()),
+          .join_timeout = duration_if(in.has_join_timeout_ns(), in.join_timeout_ns()),
+          .growth = from_pb<Growth>(in.growth()),
+          .cool_down = Duration(in.cool_down_ns()),
+          .resize_deadline = Duration(in.resize_deadline_ns()),
+          .restart_policy = from_pb<RestartPolicy>(in.restart_policy()),
+          .max_restarts = in.max_restarts(),
+          .budget_reset = Duration(in.budget_reset_ns()),
+          .stop_grace = Duration(in.stop_grace_ns()),
+          .restart_back_off = read(rules.restart()),
+          .churn_back_off = read(rules.churn()),
+          .max_churn = rules.has_max_churn() ? std::optional(rules.max_churn()) : std::nullopt,
+          .no_progress = {rules.no_progress()},
+          .health = {rules.min_healthy(), Duration(rules.min_healthy_grace_ns())},
+          .flaps = {rules.flaps_tolerated(), Duration(rules.flap_window_ns()),
+                    Duration(rules.flap_longest_ns())},
+          .growth_pays = read_growth(rules)};
+}
 
-  static void write(const Timeouts& timeouts, pb::Timeouts& out) {
-    const auto& [beat, lost_after, election_min, election_max, canvass, journal_retry, lease,
-                 orphan, enter] = timeouts;
-    out.set_beat_ns(beat.count());
-    out.set_lost_after_ns(lost_after.count());
-    out.set_election_min_ns(election_min.count());
-    out.set_election_max_ns(election_max.count());
-    out.set_canvass_ns(canvass.count());
-    out.set_journal_retry_ns(journal_retry.count());
-    out.set_lease_ns(lease.count());
-    out.set_orphan_ns(orphan.count());
-    out.set_enter_ns(enter.count());
-  }
+static void write(const Timeouts& timeouts, pb::Timeouts& out) {
+  const auto& [beat, lost_after, election_min, election_max, canvass, journal_retry, lease, orphan,
+               enter] = timeouts;
+  out.set_beat_ns(beat.count());
+  out.set_lost_after_ns(lost_after.count());
+  out.set_election_min_ns(election_min.count());
+  out.set_election_max_ns(election_max.count());
+  out.set_canvass_ns(canvass.count());
+  out.set_journal_retry_ns(journal_retry.count());
+  out.set_lease_ns(lease.count());
+  out.set_orphan_ns(orphan.count());
+  out.set_enter_ns(enter.count());
+}
 
-  static Timeouts read(const pb::Timeouts& in) {
-    return {.beat = Duration(in.beat_ns()),
-            .lost_after = Duration(in.lost_after_ns()),
-            .election_min = Duration(in.election_min_ns()),
-            .election_max = Duration(in.election_max_ns()),
-            .canvass = Duration(in.canvass_ns()),
-            .journal_retry = Duration(in.journal_retry_ns()),
-            .lease = Duration(in.lease_ns()),
-            .orphan = Duration(in.orphan_ns()),
-            .enter = Duration(in.enter_ns())};
-  }
+static Timeouts read(const pb::Timeouts& in) {
+  return {.beat = Duration(in.beat_ns()),
+          .lost_after = Duration(in.lost_after_ns()),
+          .election_min = Duration(in.election_min_ns()),
+          .election_max = Duration(in.election_max_ns()),
+          .canvass = Duration(in.canvass_ns()),
+          .journal_retry = Duration(in.journal_retry_ns()),
+          .lease = Duration(in.lease_ns()),
+          .orphan = Duration(in.orphan_ns()),
+          .enter = Duration(in.enter_ns())};
+}
 
-  void write(const RecordingHeader& header, pb::RecordingHeader& out) {
-    const auto& [version, job, timeouts, agent] = header;
-    out.set_version(version);
-    write(job, *out.mutable_job());
-    write(timeouts, *out.mutable_timeouts());
-    write(agent, *out.mutable_agent());
-  }
+void write(const RecordingHeader& header, pb::RecordingHeader& out) {
+  const auto& [version, job, timeouts, agent] = header;
+  out.set_version(version);
+  write(job, *out.mutable_job());
+  write(timeouts, *out.mutable_timeouts());
+  write(agent, *out.mutable_agent());
+}
 
-  RecordingHeader read(const pb::RecordingHeader& in) {
-    return {.version = in.version(),
-            .job = read(in.job()),
-            .timeouts = read(in.timeouts()),
-            .agent = read(in.agent())};
-  }
+RecordingHeader read(const pb::RecordingHeader& in) {
+  return {.version = in.version(),
+          .job = read(in.job()),
+          .timeouts = read(in.timeouts()),
+          .agent = read(in.agent())};
+}
 
-  void write(const RecordedStep& step, pb::RecordedStep& out) {
-    const auto& [at, input, effects] = step;
-    out.set_at_ns(at.time_since_epoch().count());
-    write(input, *out.mutable_input());
-    write_all(effects, *out.mutable_effects());
-  }
+void write(const RecordedStep& step, pb::RecordedStep& out) {
+  const auto& [at, input, effects] = step;
+  out.set_at_ns(at.time_since_epoch().count());
+  write(input, *out.mutable_input());
+  write_all(effects, *out.mutable_effects());
+}
 
-  RecordedStep read(const pb::RecordedStep& in) {
-    return {.at = Time(Duration(in.at_ns())),
-            .input = read(in.input()),
-            .effects = read_all(in.effects())};
-  }
+RecordedStep read(const pb::RecordedStep& in) {
+  return {.at = Time(Duration(in.at_ns())),
+          .input = read(in.input()),
+          .effects = read_all(in.effects())};
+}
 
 }  // namespace elastic::wire
