@@ -155,7 +155,8 @@ TEST(BudgetsOracle, speaks_when_a_coordinator_forgets_who_was_lost) {
   stage.at_ms(450'000).record(4, 1, with_flap(stage, 3, 500'000));
   EXPECT_EQ(stage.spoke(), "");
   left(stage, 3);
-  stage.at_ms(460'000).record(5, 2, with_flap(stage, 4, 0));
+  stage.at_ms(460'000).lead(5, 2);
+  stage.record(6, 2, with_flap(stage, 4, 0));
   EXPECT_EQ(stage.spoke(), "budgets");
 }
 
