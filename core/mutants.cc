@@ -6,7 +6,7 @@
 namespace elastic::mutants {
 namespace {
 
-constexpr std::array<Mutant, 8> kAll{{
+constexpr std::array<Mutant, 22> kAll{{
     {"ack_without_read", "a beat is acknowledged without a journal read begun after it arrived",
      "acknowledgement"},
     {"unknown_is_created", "an append with an unknown outcome is taken for done", "journal"},
@@ -18,8 +18,29 @@ constexpr std::array<Mutant, 8> kAll{{
      "committed_steps"},
     {"failure_counted_twice", "a repeated failure report spends the restart budget again",
      "budgets"},
+    {"budget_per_node", "every node brings a restart budget of its own", "budgets"},
+    {"flap_score_forgotten", "a new coordinator knows nothing of who was lost too often",
+     "budgets"},
     {"stale_order_obeyed", "orders of a superseded coordinator are obeyed", "round_order"},
     {"spare_displaces_holder", "spares are ranked before members of the last World", "ranks"},
+    {"ranks_from_hash_order", "ranks follow a hash of the nodes, not their former order", "ranks"},
+    {"join_counted_twice", "a joiner stands in the World twice", "ranks"},
+    {"stale_survivor_preferred", "of two survivors' states the older one is resumed",
+     "committed_steps"},
+    {"commit_not_fenced", "a save is committed although its round is over", "checkpoint"},
+    {"unknown_is_lost", "an append with an unknown outcome is taken for failed, and replaced",
+     "journal"},
+    {"deposed_grants_leases", "a coordinator that reads of its deposition acknowledges once more",
+     "acknowledgement"},
+    {"leave_closes_the_job", "when a member leaves, the job is recorded as done", "verdict"},
+    {"applied_before_all_is_reduced", "a step is applied with one chunk of its gradient missing",
+     "weights"},
+    {"fill_written_in_place", "a worker calls a state its own while it is still arriving",
+     "weights"},
+    {"entered_before_filled", "a worker enters a round without its resume state", "weights"},
+    {"remainder_dropped", "what does not divide by the number of workers is not computed",
+     "weights"},
+    {"resume_off_by_one", "a state that was filled or loaded skips a batch", "samples"},
 }};
 
 constexpr std::array<Mutant, 4> kOnDisk{{

@@ -159,7 +159,8 @@ void membership_keys(Section& job, JobConfig& config) {
   job.duration("last_call", config.last_call);
   job.duration("last_call_cap", config.last_call_cap);
   job.duration("join_timeout", config.join_timeout, kSomeLength);
-  job.choice("growth", config.growth, {{"always", Growth::kAlways}, {"never", Growth::kNever}});
+  job.choice("growth", config.growth,
+             {{"always", Growth::kAlways}, {"never", Growth::kNever}, {"pays", Growth::kPays}});
   job.duration("cool_down", config.cool_down);
   job.duration("resize_deadline", config.resize_deadline, kSomeLength);
   job.choice(
@@ -168,6 +169,30 @@ void membership_keys(Section& job, JobConfig& config) {
   job.count("max_restarts", config.max_restarts, {0, kMostRestarts});
   job.duration("budget_reset", config.budget_reset, kSomeLength);
   job.duration("stop_grace", config.stop_grace, kSomeLength);
+}
+
+// What the job may spend on failures, and what it does with nodes that come and go.
+void policy_keys(Section& job, JobConfig& config) {
+  job.duration("restart_back_off", config.restart_back_off.base);
+  job.duration("restart_back_off_cap", config.restart_back_off.cap);
+  job.count("max_churn", config.max_churn, {0, kMostRestarts});
+  job.duration("churn_back_off", config.churn_back_off.base);
+  job.duration("churn_back_off_cap", config.churn_back_off.cap);
+  job.count("no_progress", config.no_progress.failures, {0, kMostRestarts});
+  job.count("min_healthy", config.health.min_healthy, {0, kMaxMachines});
+  job.duration("min_healthy_grace", config.health.grace, kSomeLength);
+  Section flaps = job.open("flaps");
+  flaps.count("tolerated", config.flaps.tolerated, {0, policy::kMaxTolerated});
+  flaps.duration("window", config.flaps.window, kSomeLength);
+  flaps.duration("longest", config.flaps.longest, kSomeLength);
+  flaps.finish();
+  Section pays = job.open("growth_pays");
+  pays.duration("interval", config.growth_pays.interval);
+  pays.duration("horizon", config.growth_pays.horizon, kSomeLength);
+  std::int64_t margin_ppm = config.growth_pays.margin_ppm;
+  pays.share("margin", margin_ppm);
+  config.growth_pays.margin_ppm = static_cast<std::uint32_t>(margin_ppm);
+  pays.finish();
 }
 
 void journal_kind_keys(Section& job, Scenario& scenario) {
@@ -293,6 +318,7 @@ void job_keys(Section& file, Scenario& scenario) {
   journal_kind_keys(job, scenario);
   bounds_keys(job, scenario.job.bounds);
   membership_keys(job, scenario.job);
+  policy_keys(job, scenario.job);
   job.duration("start_up", scenario.training.start_up);
   job.duration("start_up_jitter", scenario.training.start_up_jitter);
   job.duration("reconfigure", scenario.training.reconfigure);

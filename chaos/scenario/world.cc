@@ -155,6 +155,7 @@ sim::WorldConfig to_world(const Scenario& scenario, std::uint64_t seed) {
   world.training = scenario.training;
   world.training.total_steps = total_steps(scenario);
   world.training.dataset = scenario.dataset.value_or(0);
+  world.job.growth_pays.total_steps = world.training.total_steps;
   world.training.compute_per_sample = scenario.model.compute_per_sample;
   world.training.step_overhead = scenario.model.step_overhead;
   world.training.gradient_bytes = scenario.model.gradient_bytes;

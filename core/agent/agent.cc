@@ -204,6 +204,10 @@ void Agent::on_verdict(Time now, const Verdict& verdict, Effects& effects) {
       return end(now, ExitReason::kGaveUp, effects);
     case Verdict::Kind::kStopped:
       return end(now, ExitReason::kStopped, effects);
+    case Verdict::Kind::kNoProgress:
+      return end(now, ExitReason::kNoProgress, effects);
+    case Verdict::Kind::kTooFewNodes:
+      return end(now, ExitReason::kTooFewNodes, effects);
     case Verdict::Kind::kSavesLost:
       return end(now, ExitReason::kSavesLost, effects);
   }

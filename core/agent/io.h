@@ -220,7 +220,9 @@ enum class ExitReason : std::uint8_t {
   kLeft,         // this node left; the job goes on
   kJournalLost,  // no journal for longer than the orphan bound, or another one than the running one
   kJoinTimeout,
-  kSavesLost,  // every committed save is broken, and nobody holds a state
+  kNoProgress,   // the program fails at the same step again and again
+  kTooFewNodes,  // fewer than min_healthy for longer than its grace
+  kSavesLost,    // every committed save is broken, and nobody holds a state
 };
 struct Exit {
   ExitReason reason;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/assert.h"
+#include "core/mutants.h"
 #include "core/membership/hash.h"
 
 namespace elastic {
@@ -132,8 +133,10 @@ void Node::on_message(Time now, const Received& received, Effects& effects) {
     // Whoever holds rounds of one journal helps nobody to lead by another one.
     const JournalLife other = canvass->lead_seen.journal;
     if (agent_.holding() && other && other != agent_.holding()) return;
-    election_.on_canvass(now, *canvass, agent_.lead_seen(), agent_.leader(), journal_.last_answer(),
-                         effects);
+    // A leader that hears too few to serve anybody is none for others.
+    const Time served_at =
+        coordinator_.mute() ? now - timeouts_.election_min : journal_.last_answer();
+    election_.on_canvass(now, *canvass, agent_.lead_seen(), agent_.leader(), served_at, effects);
   } else if (const auto* hearing = std::get_if<Hearing>(&received.message)) {
     if (hearing->lead_seen > agent_.lead_seen()) {
       follow(now, hearing->lead_seen, hearing->leader, effects);
@@ -177,6 +180,11 @@ void Node::on_journal(Time now, const JournalAnswer& answer, Effects& effects) {
   const bool own_lead =
       event.appended && std::holds_alternative<Lead>(event.appended->body) && view.leader == self_;
   if (coordinator_.leading() && view.lead != coordinator_.lead_id()) {
+    if (ELASTIC_MUTANT("deposed_grants_leases")) {
+      JournalEvent all_read;
+      all_read.read_done = UINT64_MAX;
+      coordinator_.on_journal(now, all_read, journal_, effects);
+    }
     coordinator_.stand_down(now, effects);
     election_.stand_down(now, effects);
   }

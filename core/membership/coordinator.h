@@ -15,6 +15,8 @@
 #include "core/membership/config.h"
 #include "core/membership/forming.h"
 #include "core/membership/journal_client.h"
+#include "core/policy/flaps.h"
+#include "core/policy/healthy.h"
 
 namespace elastic {
 
@@ -37,7 +39,8 @@ class Coordinator {
     kEnding,    // a Verdict is recorded
   };
 
-  Coordinator(const JobConfig& job, const Timeouts& timeouts) : job_(job), timeouts_(timeouts) {}
+  Coordinator(const JobConfig& job, const Timeouts& timeouts)
+      : job_(job), timeouts_(timeouts), flaps_(job.flaps), health_(job.health) {}
 
   void start(AgentId self) { self_ = self; }
   // The own Lead was read in the journal. `known` are nodes to announce it to.
@@ -57,6 +60,9 @@ class Coordinator {
   bool leading() const { return phase_ != Phase::kIdle; }
   // It has just heard fewer than min nodes for a lease: the node should stand down.
   bool suspended() const { return suspended_; }
+  // Likewise, but min_healthy is set: it stays, acknowledges nobody, and ends the job if nothing
+  // changes before the grace is over. Others may lead at any time.
+  bool mute() const { return mute_; }
   // Every node that it hears has the verdict.
   bool all_ended() const;
 
@@ -95,6 +101,21 @@ class Coordinator {
   std::optional<CommittedSave> to_verify(const JournalView& view) const;
   RecordNo proven(const JournalView& view) const;
   const Peer* first_member(const JournalView& view) const;
+  // spending.cc: budgets, flaps, and what ends a job.
+  policy::Charge charged(const JournalView& view) const;
+  policy::Judgement judged(const JournalView& view) const;
+  bool program_failed(const JournalView& view) const;
+  bool failure_is_certain(Time now, const JournalView& view) const;
+  Step reached(const JournalView& view) const;
+  std::optional<Verdict> success(const JournalView& view) const;
+  std::optional<Verdict> verdict_due(Time now, const JournalView& view, bool forming) const;
+  void note_departures(Time now, const JournalView& view);
+  Pace measured(const JournalView& view) const;
+  void measure(Time now, const World& world);
+  policy::GrowthFacts growth_facts(Time now, const World& world, std::uint32_t after) const;
+  void spend(Time now, const JournalView& view, World& world) const;
+  std::vector<CountedStarts> counted_starts(const JournalView& view) const;
+  bool counted_before(const FailureReport& failure, const JournalView& view) const;
 
   // decisions.cc: what follows.
   void evaluate(Time now, JournalClient& journal, Effects& effects);
@@ -151,12 +172,28 @@ class Coordinator {
   Step best_step_;                // newest step that a member of the newest World reported
   Time edge_since_ = kEndOfTime;  // first failed edge of the newest World
   std::optional<FailureReport> first_failure_;  // of the newest World
-  std::uint32_t start_failures_ = 0;            // programs that ended before there was a round
+  Time failed_at_{};                            // arrival of first_failure_
+  std::uint32_t start_failures_ = 0;            // programs that ended while no round ran
+  std::optional<FailureReport> first_start_;    // the first of these
   std::optional<SaveTally> saving_;             // shares that are still coming in
   std::optional<ManifestOrder> manifest_for_;   // all shares are in: asked of group rank 0
   std::set<RecordNo> markers_asked_;            // since the own Lead
   RecordNo marker_stored_;                      // the newest of them that is durable
-  std::optional<Verdict> stop_with_;            // operator
+  std::optional<Verdict> stop_with_;  // operator
+
+  policy::FlapTable flaps_;
+  policy::HealthWatch health_;
+  bool too_few_ = false;        // for longer than the grace: the job is to end
+  bool mute_ = false;           // too few are heard to acknowledge anybody
+  std::set<NodeId> announced_;  // members of the newest World that have said that they leave
+  std::set<NodeId> departed_;   // members of it that have left without a word, counted once each
+  Duration ran_{};              // for so long every member was in the round that is being left
+  Duration step_length_{};      // measured in the newest World; zero: not yet
+  Step running_from_;           // newest step when every member had entered
+  Duration pause_{};            // measured for the newest World; zero: not yet
+  bool adopted_ = false;        // the newest World was recorded by another
+  Time asked_at_{};             // kForming: since when
+  Duration asking_{};           // from then to the record, if that was an announced change
 };
 
 }  // namespace elastic

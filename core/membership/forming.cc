@@ -65,6 +65,7 @@ bool refuted(const FormingView& view, const World& world) {
 // were dead, or had none of that round's steps, when its round was recorded.
 bool eligible(const FormingView& view, const StatePoint& held) {
   if (held.entered.journal != view.journal.life) return false;
+  if (view.journal.world && held.entered < view.journal.world->abandoned_below) return false;
   return !view.journal.checkpoint || view.journal.checkpoint->round <= held.entered;
 }
 
@@ -169,6 +170,7 @@ std::optional<ResumeChoice> choose_resume(const FormingView& view,
   const std::optional<StatePoint> best = best_state(view, in);
   const JournalView& journal = view.journal;
   const checkpoint::Restore restore = checkpoint::choose_restore(journal.saves, {}, view.broken);
+  if (view.go_back) return from_journal(restore);  // what members hold is given up on purpose
   if (!journal.world) return from_journal(restore);
   const World& world = *journal.world;
   if (best && best->entered == world.round) return from_holders(view, *best);
@@ -254,6 +256,7 @@ Call who_may_come(const FormingView& view, bool full) {
   }
   for (const auto& [node, peer] : view.peers) {
     if (peer.lost || leaving_soon(peer, view.now) || peer.sits_out_until > view.now) continue;
+    if (peer.suppressed_until > view.now) continue;
     const AgentState state = peer.beat.state;
     if (is_in(view, peer) || state == AgentState::kEnded) continue;
     const bool member = was_member(view, peer.beat.from);
@@ -273,19 +276,23 @@ Call who_may_come(const FormingView& view, bool full) {
 
 std::vector<const Peer*> who_is_in(const FormingView& view) {
   std::vector<const Peer*> staying;
-  std::vector<const Peer*> leaving;
+  std::vector<const Peer*> unwanted;  // leaving, or lost too often lately
   for (const auto& [node, peer] : view.peers) {
     if (!is_in(view, peer)) continue;
-    (leaving_soon(peer, view.now) ? leaving : staying).push_back(&peer);
+    const bool without = leaving_soon(peer, view.now) || peer.suppressed_until > view.now;
+    (without ? unwanted : staying).push_back(&peer);
   }
-  if (leaving.empty()) return staying;
-  // A node that leaves is taken once more if nobody else holds what it holds, or too few are left.
+  if (unwanted.empty()) return staying;
+  // Such a node is taken once more if nobody else holds what it holds, or too few are left.
   std::vector<const Peer*> all = staying;
-  all.insert(all.end(), leaving.begin(), leaving.end());
+  all.insert(all.end(), unwanted.begin(), unwanted.end());
   const auto best = best_state(view, all);
-  const bool held = !best || std::any_of(staying.begin(), staying.end(), [&](const Peer* peer) {
-    return peer->beat.held && peer->beat.held->entered == best->entered;
-  });
+  const std::optional<ResumeChoice> choice = choose_resume(view, all);
+  const bool unused = choice && choice->resume.source != ResumePoint::Source::kHolders;
+  const bool held =
+      !best || unused || std::any_of(staying.begin(), staying.end(), [&](const Peer* peer) {
+        return peer->beat.held && peer->beat.held->entered == best->entered;
+      });
   return held && usable(view.job, staying.size()) >= view.job.min_nodes ? staying : all;
 }
 

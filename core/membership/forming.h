@@ -28,8 +28,10 @@ struct Peer {
   bool leaving = false;        // it has announced that it leaves
   Time leave_at = kEndOfTime;  // its deadline, on the own clock
   Time sits_out_until{};
+  Time suppressed_until{};  // lost too often lately (policy/flaps.h)
   FailureNo failures_noted;
   FailureNo failures_acked;
+  FailureNo starts_counted;  // newest failed start, outside any round, that was counted
 };
 using Peers = std::map<NodeId, Peer>;
 
@@ -53,6 +55,7 @@ struct FormingView {
   Time last_join{};      // newest arrival of a node that is no member of the last World
   Time members_until{};  // a member that lives and hears has left by then, or its agent has killed
                          // it
+  bool go_back = false;  // to the newest checkpoint, whatever members hold (policy/progress.h)
   std::vector<RecordNo> broken;  // committed saves known to be broken
 };
 
@@ -82,7 +85,10 @@ struct ResumeChoice {
 std::optional<ResumeChoice> choose_resume(const FormingView& view,
                                           const std::vector<const Peer*>& in);
 
-// The decision. `members` is set exactly when the round is to be recorded now.
+// The decision. A node that was lost too often lately is left out, unless fewer than min_nodes
+// would be in without such nodes, or nobody else holds what it holds: a job that waits for ever
+// because of a bad node is worse off than one that suffers from it. `members` is set exactly when
+// the round is to be recorded now.
 struct Forming {
   WaitReason wait = WaitReason::kNone;
   bool saves_lost = false;  // the job cannot go on (Verdict::Kind::kSavesLost)

@@ -80,10 +80,17 @@ class BasicHash {
   }
   void add(const Member& v) { (*this)(v.agent, v.workers); }
   void add(const ResumePoint& v) { (*this)(v.source, v.state, v.checkpoint); }
-  void add(const Budgets& v) { (*this)(v.restarts_used, v.churn, v.resizes, v.no_progress); }
+  void add(const Budgets& v) {
+    (*this)(v.restarts_used, v.churn, v.resizes, v.no_progress, v.stuck_at, v.went_back);
+  }
+  void add(const policy::FlapScore& v) { (*this)(v.node, v.score, v.suppressions, v.left); }
+  void add(const policy::StepLength& v) { (*this)(v.nodes, v.length); }
+  void add(const Pace& v) { (*this)(v.here, v.elsewhere, v.pause); }
+  void add(const CountedStarts& v) { (*this)(v.agent, v.number); }
   void add(const Lead& v) { (*this)(v.leader); }
   void add(const World& v) {
-    (*this)(v.round, v.members, v.resume, v.holders, v.budgets, v.cause, v.sitting_out, v.broken);
+    (*this)(v.round, v.members, v.resume, v.holders, v.budgets, v.cause, v.sitting_out, v.flaps,
+            v.starts_counted, v.abandoned_below, v.pace, v.broken);
   }
   void add(const Checkpoint& v) { (*this)(v.step, v.round, v.lineage, v.manifest_digest); }
   void add(const Retire& v) { (*this)(v.saves); }

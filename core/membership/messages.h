@@ -121,6 +121,8 @@ enum class WaitReason : std::uint8_t {
   kSittingOut,    // failed edges: cool-down
   kPreparing,     // its workers are not prepared yet
   kNotGrowing,    // growth is off
+  kSuppressed,    // it was lost too often lately: flap damping
+  kBackOff,       // failures came in a row: a delay before the next round
 };
 
 // Coordinator -> agent: the answer to a beat (`beat` set: the lease is renewed from its sending),

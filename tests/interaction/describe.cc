@@ -30,10 +30,20 @@ const char* state_name(AgentState state) {
 }
 
 const char* wait_name(WaitReason reason) {
-  static const char* const names[] = {
-      "nothing",          "adopting",         "too few nodes", "last call",
-      "members to leave", "round to be dead", "a holder",      "the journal",
-      "a place (spare)",  "its cool-down",    "its workers",   "nothing (growth is off)"};
+  static const char* const names[] = {"nothing",
+                                      "adopting",
+                                      "too few nodes",
+                                      "last call",
+                                      "members to leave",
+                                      "round to be dead",
+                                      "a holder",
+                                      "the journal",
+                                      "a place (spare)",
+                                      "its cool-down",
+                                      "its workers",
+                                      "nothing (growth is off)",
+                                      "its suppression (lost too often)",
+                                      "the back-off"};
   return pick(names, static_cast<std::size_t>(reason));
 }
 
@@ -44,14 +54,16 @@ const char* cause_name(RoundCause cause) {
 }
 
 const char* verdict_name(Verdict::Kind kind) {
-  static const char* const names[] = {"succeeded", "program failed", "gave up", "stopped",
-                                      "saves lost"};
+  static const char* const names[] = {"succeeded",   "program failed", "gave up",   "stopped",
+                                      "no progress", "too few nodes",  "saves lost"};
   return pick(names, static_cast<std::size_t>(kind));
 }
 
 const char* exit_name(ExitReason reason) {
-  static const char* const names[] = {"succeeded", "program failed", "gave up",      "stopped",
-                                      "left",      "journal lost",   "join timeout", "saves lost"};
+  static const char* const names[] = {"succeeded",    "program failed", "gave up",
+                                      "stopped",      "left",           "journal lost",
+                                      "join timeout", "no progress",    "too few nodes",
+                                      "saves lost"};
   return pick(names, static_cast<std::size_t>(reason));
 }
 
@@ -129,6 +141,13 @@ std::string Names::world(const World& world) {
   if (b.churn != 0) text += "; churn " + number(b.churn);
   if (b.resizes != 0) text += "; resizes " + number(b.resizes);
   if (b.no_progress != 0) text += "; no progress " + number(b.no_progress);
+  if (b.went_back) text += "; went back from step " + number(b.stuck_at.value);
+  for (const policy::FlapScore& flap : world.flaps) {
+    if (flap.left > Duration::zero()) {
+      text += "; " + node(flap.node) + " suppressed for " +
+              number(static_cast<std::uint64_t>(flap.left / std::chrono::seconds(1))) + "s";
+    }
+  }
   if (!world.sitting_out.empty()) text += "; sitting out:";
   for (const NodeId node_out : world.sitting_out) text += " " + node(node_out);
   if (!world.broken.empty()) text += "; broken:" + numbers(world.broken);

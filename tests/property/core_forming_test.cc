@@ -36,8 +36,18 @@ struct Cluster {
   std::vector<RecordNo> broken;
 
   FormingView view() const {
-    return {job,           timeouts,  journal,       peers, now, lead_return, round(kWorld + 1),
-            forming_since, last_join, members_until, broken};
+    return {job,
+            timeouts,
+            journal,
+            peers,
+            now,
+            lead_return,
+            round(kWorld + 1),
+            forming_since,
+            last_join,
+            members_until,
+            /*go_back=*/false,
+            broken};
   }
 };
 
@@ -93,6 +103,7 @@ Peer any_peer(const Cluster& cluster, NodeId node, bool member) {
   peer.leaving = *rc::gen::inRange(0, 8) == 0;
   if (peer.leaving) peer.leave_at = cluster.now + seconds(*rc::gen::inRange(-1, 60));
   if (*rc::gen::inRange(0, 8) == 0) peer.sits_out_until = cluster.now + seconds(1);
+  if (*rc::gen::inRange(0, 5) == 0) peer.suppressed_until = cluster.now + seconds(1);
   return peer;
 }
 
@@ -186,6 +197,7 @@ void judge_resume(const Cluster& cluster, const Forming& forming) {
   const ResumePoint& resume = forming.resume.resume;
   for (const auto& [node, peer] : cluster.peers) {
     if (peer.lost || peer.leaving || !is_in(cluster.view(), peer) || !peer.beat.held) continue;
+    if (peer.suppressed_until > cluster.now) continue;
     if (peer.beat.held->entered != round(kWorld)) continue;
     RC_ASSERT(resume.source == ResumePoint::Source::kHolders);
     RC_ASSERT(resume.state.entered == round(kWorld));
@@ -246,11 +258,37 @@ void judge_holders(const Cluster& cluster, const Forming& forming) {
   RC_ASSERT(refuted || all_gone);
 }
 
+// Suppressed nodes are members only if there would be too few without them, or nobody else holds
+// what is resumed. True if one is.
+bool judge_suppressed(const Cluster& cluster, const Forming& forming) {
+  std::size_t wanted = 0;
+  bool held_without = false;
+  for (const auto& [node, peer] : cluster.peers) {
+    if (!is_in(cluster.view(), peer) || leaving_soon(peer, cluster.now)) continue;
+    if (peer.suppressed_until > cluster.now) continue;
+    ++wanted;
+    held_without = held_without || (peer.beat.held &&
+                                    peer.beat.held->entered == forming.resume.resume.state.entered);
+  }
+  const std::size_t capped = std::min<std::size_t>(wanted, cluster.job.max_nodes);
+  const bool enough =
+      capped / cluster.job.node_unit * cluster.job.node_unit >= cluster.job.min_nodes;
+  const bool holders = forming.resume.resume.source == ResumePoint::Source::kHolders;
+  bool any = false;
+  for (const Member& member : forming.members) {
+    if (cluster.peers.at(member.agent.node).suppressed_until <= cluster.now) continue;
+    any = true;
+    RC_ASSERT(!enough || (holders && !held_without));
+  }
+  return any;
+}
+
 TEST(FormingProperty, a_round_is_formed_by_the_rules) {
   test::check(
       "every formed round keeps the rules of forming",
       {"formed", "waits", "resumes from holders", "resumes from a checkpoint", "foreign",
-       "has a survivor", "leaves nodes out", "all saves are lost", "resumes from an older save"},
+       "has a survivor", "leaves nodes out", "all saves are lost", "resumes from an older save",
+       "needs a suppressed node", "leaves a suppressed node out"},
       [] {
         const Cluster cluster = any_cluster();
         const FormingView view = cluster.view();
@@ -288,6 +326,13 @@ TEST(FormingProperty, a_round_is_formed_by_the_rules) {
                                 std::optional(forming.resume.resume.state);
         judge_order(cluster, forming, holders && last_holds);
         judge_resume(cluster, forming);
+        const bool needed = judge_suppressed(cluster, forming);
+        RC_CLASSIFY(needed, "needs a suppressed node");
+        RC_CLASSIFY(!needed && std::any_of(cluster.peers.begin(), cluster.peers.end(),
+                                           [&](const auto& entry) {
+                                             return entry.second.suppressed_until > cluster.now;
+                                           }),
+                    "leaves a suppressed node out");
         judge_holders(cluster, forming);
       },
       {.max_success = 20'000});

@@ -46,6 +46,15 @@ JobConfig any_job() {
   job.last_call = milliseconds(*rc::gen::inRange(0, 2000));
   job.last_call_cap = std::chrono::seconds(5);
   if (*rc::gen::arbitrary<bool>()) job.join_timeout = std::chrono::seconds(30);
+  const bool native = job.workers == WorkerKind::kNative;
+  job.max_restarts = *rc::gen::inRange(0u, 5u);
+  if (*rc::gen::arbitrary<bool>()) job.max_churn = *rc::gen::inRange(0u, 5u);
+  if (native) job.no_progress.failures = *rc::gen::inRange(0u, 3u);
+  if (native && *rc::gen::arbitrary<bool>()) job.growth = Growth::kPays;
+  job.growth_pays.interval = milliseconds(*rc::gen::inRange(0, 2000));
+  job.health = {*rc::gen::inRange(0u, job.max_nodes + 1), milliseconds(*rc::gen::inRange(1, 9000))};
+  job.flaps = {*rc::gen::inRange(0u, 3u), std::chrono::seconds(80), std::chrono::seconds(60)};
+  job.churn_back_off.base = milliseconds(*rc::gen::inRange(0, 2000));
   return job;
 }
 

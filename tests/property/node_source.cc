@@ -47,7 +47,7 @@ Checkpoint Source::checkpoint() {
 
 Verdict Source::verdict() {
   Verdict some;
-  some.kind = static_cast<Verdict::Kind>(below(5));
+  some.kind = static_cast<Verdict::Kind>(below(7));
   some.step = Step{below(5)};
   return some;
 }
@@ -76,6 +76,17 @@ Record Source::record() {
       const std::uint32_t holders = below(3);
       for (std::uint32_t i = 0; i < holders; ++i) world.holders.push_back(agent());
       world.broken = records();
+      world.budgets = {below(5), below(5), below(3), below(4), Step{below(5)}, chance(2)};
+      const std::uint32_t flaps = below(3);
+      for (std::uint32_t i = 0; i < flaps; ++i) {
+        const NodeId flapper = node();
+        const std::uint32_t score = below(4) << 20U;
+        world.flaps.push_back({flapper, score, below(9), std::chrono::seconds(below(90))});
+      }
+      if (chance(3)) world.abandoned_below = round();
+      if (chance(3)) world.starts_counted.push_back({agent(), FailureNo{below(4)}});
+      if (chance(3))
+        world.pace = {{below(4), milliseconds(below(900))}, {}, milliseconds(below(9))};
       some.body = world;
       break;
     }
@@ -155,7 +166,7 @@ Order Source::order() {
   some.checkpoint_step = Step{below(5)};
   some.checkpoint_round = round();
   some.failures_seen = FailureNo{below(5)};
-  some.wait = static_cast<WaitReason>(below(12));
+  some.wait = static_cast<WaitReason>(below(14));
   if (chance(16)) some.verdict = verdict();
   if (chance(3)) {
     const ManifestReport of = manifest();

@@ -101,9 +101,25 @@ World any_world() {
                               }),
           .resume = any_resume(),
           .holders = any_list(3000, agent_from),
-          .budgets = {any_word32(), any_word32(), any_word32(), any_word32()},
+          .budgets = {any_word32(), any_word32(), any_word32(), any_word32(), Step{any_word()},
+                      any_bool()},
           .cause = any_of_up_to(RoundCause::kSaveBroken),
           .sitting_out = any_nodes(),
+          .flaps = any_list(300,
+                            [](std::uint64_t word) {
+                              return policy::FlapScore{
+                                  .node = NodeId{word},
+                                  .score = static_cast<std::uint32_t>(word >> 7),
+                                  .suppressions = static_cast<std::uint32_t>(word >> 23),
+                                  .left = Duration(static_cast<std::int64_t>(word >> 1))};
+                            }),
+          .starts_counted = any_list(300,
+                                     [](std::uint64_t word) {
+                                       return CountedStarts{.agent = agent_from(word),
+                                                            .number = FailureNo{word >> 5}};
+                                     }),
+          .abandoned_below = any_round(),
+          .pace = {{any_word32(), any_duration()}, {any_word32(), any_duration()}, any_duration()},
           .broken = any_few(8, any_record_number)};
 }
 
@@ -186,7 +202,7 @@ Order any_order() {
           .checkpoint_step = Step{any_word()},
           .checkpoint_round = any_round(),
           .failures_seen = FailureNo{any_word()},
-          .wait = any_of_up_to(WaitReason::kNotGrowing),
+          .wait = any_of_up_to(WaitReason::kBackOff),
           .verdict = any_optional(any_verdict),
           .manifest = any_optional(any_manifest_order),
           .verify = any_optional(any_committed)};
@@ -227,14 +243,21 @@ JobConfig any_job() {
       .last_call = any_duration(),
       .last_call_cap = any_duration(),
       .join_timeout = any_optional(any_duration),
-      .growth = any_of_up_to(Growth::kNever),
+      .growth = any_of_up_to(Growth::kPays),
       .cool_down = any_duration(),
       .resize_deadline = any_duration(),
       .restart_policy = any_of_up_to(RestartPolicy::kExitCode),
       .max_restarts = any_word32(),
       .budget_reset = any_duration(),
       .stop_grace = any_duration(),
-      .keep_saves = any_word32()};
+      .keep_saves = any_word32(),
+      .restart_back_off = {any_duration(), any_duration()},
+      .churn_back_off = {any_duration(), any_duration()},
+      .max_churn = any_optional(any_word32),
+      .no_progress = {any_word32()},
+      .health = {any_word32(), any_duration()},
+      .flaps = {any_word32(), any_duration(), any_duration()},
+      .growth_pays = {any_duration(), any_duration(), any_word32(), any_optional(any_word)}};
 }
 
 Input any_worker_input(std::size_t kind) {

@@ -66,7 +66,7 @@ class FormingTest : public testing::Test {
   std::string decided() {
     const FormingView view{job_,           timeouts_,      journal_, peers_,
                            now_,           lead_return_,   kNext,    forming_since_,
-                           forming_since_, members_until_, broken_};
+                           forming_since_, members_until_, go_back_,       broken_};
     const Forming forming = decide(view);
     if (forming.saves_lost) return "saves lost";
     if (forming.members.empty()) return "wait " + std::to_string(static_cast<int>(forming.wait));
@@ -92,6 +92,7 @@ class FormingTest : public testing::Test {
   Time forming_since_{seconds(999)};
   Time members_until_{seconds(1009)};
   std::vector<RecordNo> broken_;
+  bool go_back_ = false;
 };
 
 TEST_F(FormingTest, closes_when_everybody_is_in) {
@@ -121,6 +122,49 @@ TEST_F(FormingTest, does_not_wait_for_the_lost) {
 TEST_F(FormingTest, is_below_min_with_one_node) {
   survivor(1, 5);
   EXPECT_EQ(decided(), waits(WaitReason::kBelowMin));
+}
+
+TEST_F(FormingTest, a_suppressed_node_is_neither_taken_nor_waited_for) {
+  survivor(1, 5), survivor(2, 5), spare(3).suppressed_until = now_ + seconds(9);
+  EXPECT_EQ(decided(), "n1 n2 at 5");
+  running(3).suppressed_until = now_ + seconds(9);
+  EXPECT_EQ(decided(), "n1 n2 at 5");
+  spare(3).suppressed_until = now_;  // over
+  EXPECT_EQ(decided(), "n1 n2 n3 at 5");
+}
+
+TEST_F(FormingTest, a_suppressed_node_is_taken_if_there_are_too_few_without_it) {
+  survivor(1, 5), survivor(2, 5).suppressed_until = now_ + seconds(9);
+  peer(3, AgentState::kRunning).lost = true;
+  EXPECT_EQ(decided(), "n1 n2 at 5");
+}
+
+TEST_F(FormingTest, a_suppressed_node_is_taken_if_it_alone_holds_the_newest_state) {
+  spare(1), spare(2), survivor(3, 5).suppressed_until = now_ + seconds(9);
+  peers_[NodeId{1}].beat.from.life = peers_[NodeId{2}].beat.from.life = AgentLife{2};
+  EXPECT_EQ(decided(), "n1 n2 n3 at 5");
+}
+
+TEST_F(FormingTest, going_back_resumes_the_checkpoint_whatever_members_hold) {
+  survivor(1, 5), survivor(2, 5), survivor(3, 5);
+  journal_.checkpoint = Checkpoint{Step{3}, kWorld, Lineage{103}, 0};
+  journal_.checkpoint_record = RecordNo{2};
+  EXPECT_EQ(decided(), "n1 n2 n3 at 5");
+  go_back_ = true;
+  EXPECT_EQ(decided(), "n1 n2 n3 saved 3");
+}
+
+TEST_F(FormingTest, what_was_abandoned_is_never_resumed) {
+  survivor(1, 5), survivor(2, 5), survivor(3, 5);
+  for (auto& [node, some] : peers_) {
+    some.beat.held->entered = RoundId{kLife, 0};
+    some.beat.entered_newest = RoundId{kLife, 0};
+  }
+  journal_.checkpoint = Checkpoint{Step{3}, RoundId{kLife, 0}, Lineage{103}, 0};
+  journal_.checkpoint_record = RecordNo{2};
+  EXPECT_EQ(decided(), "n1 n2 n3 at 5");
+  journal_.world->abandoned_below = kWorld;
+  EXPECT_EQ(decided(), "n1 n2 n3 saved 3");
 }
 
 TEST_F(FormingTest, survivors_come_first_and_in_their_order) {

@@ -49,6 +49,19 @@ TEST(ScenarioErrors, a_misspelt_key_is_named_with_what_was_meant) {
                "\"workers_per_node\"?");
 }
 
+TEST(ScenarioErrors, a_policy_is_checked_like_all_else) {
+  expect_error(changed("  steps: 100\n", "  steps: 100\n  flaps: {tolerate: 2}\n"),
+               "mine.yaml:5:11: unknown key \"tolerate\" in job.flaps; did you mean "
+               "\"tolerated\"?");
+  expect_error(changed("  steps: 100\n", "  steps: 100\n  max_churn: many\n"),
+               "mine.yaml:5:14: \"many\" is not a whole number");
+  const std::string text =
+      errors_of(changed("  steps: 100\n", "  steps: 100\n  restart_back_off: 1h\n"));
+  EXPECT_NE(text.find("a back-off begins with 3600000ms, above its cap of 10000ms"),
+            std::string::npos)
+      << text;
+}
+
 TEST(ScenarioErrors, several_mistakes_come_in_the_order_of_the_file) {
   expect_error(changed("min: 2", "min: two") + "netwrok: {}\n",
                "mine.yaml:2:16: \"two\" is not a whole number\n"

@@ -137,9 +137,28 @@ TEST(ScenarioPlan, an_explanation_names_job_machines_and_faults) {
   EXPECT_NE(text.find("zone b: 4 machines, $2/h each; aws_p3_2021"), std::string::npos) << text;
 }
 
+TEST(ScenarioPlan, an_explanation_tells_what_may_be_spent) {
+  std::string text = kBase;
+  text.replace(text.find("dataset"), 7,
+               "max_churn: 9, no_progress: 4, min_healthy: 3, growth: pays, dataset");
+  std::string told = explain(read(text), 1);
+  for (std::size_t at = told.find("\n             "); at != std::string::npos;
+       at = told.find("\n             ")) {
+    told.replace(at, 14, " ");  // one line again
+  }
+  for (const char* part :
+       {"3 restarts, from the second on after a wait of 1 s to 10 s; 9 losses of nodes; all "
+        "forgotten after a round of 1h 00m",
+        "4 failures at one step go back to the save before it", "fewer than 3 machines for 10 min",
+        "a machine lost more than 3 times in 1h 00m is kept out for up to 1h 00m",
+        "taken in if that saves more than it costs"}) {
+    EXPECT_NE(told.find(part), std::string::npos) << part << "\n" << told;
+  }
+}
+
 TEST(ScenarioPlan, the_scenarios_of_the_tree_are_read_explained_and_written_back) {
   for (const char* name : {"spot_churn", "coordinator_lost", "zone_lost", "one_way_partition",
-                           "quiet", "swarm", "foreign"}) {
+                           "quiet", "swarm", "foreign", "failing_program", "flapper"}) {
     const auto scenario =
         load_scenario(std::string(ELASTIC_SOURCE_DIR) + "/scenarios/" + name + ".yaml");
     ASSERT_TRUE(scenario) << scenario.error().text();

@@ -56,14 +56,14 @@ TEST(WireCodec, an_enumerator_out_of_range_is_refused) {
   auto message = good(Order{});
   message.mutable_order()->set_wait(static_cast<pb::WaitReason>(77));
   EXPECT_EQ(complaint(message),
-            "order.wait: expected WAIT_REASON_NONE (1) to WAIT_REASON_NOT_GROWING (12), found 77");
+            "order.wait: expected WAIT_REASON_NONE (1) to WAIT_REASON_BACK_OFF (14), found 77");
   message.mutable_order()->set_wait(static_cast<pb::WaitReason>(-1));
   EXPECT_EQ(complaint(message),
-            "order.wait: expected WAIT_REASON_NONE (1) to WAIT_REASON_NOT_GROWING (12), found "
+            "order.wait: expected WAIT_REASON_NONE (1) to WAIT_REASON_BACK_OFF (14), found "
             "18446744073709551615");
   message.mutable_order()->clear_wait();
   EXPECT_EQ(complaint(message),
-            "order.wait: expected WAIT_REASON_NONE (1) to WAIT_REASON_NOT_GROWING (12), found "
+            "order.wait: expected WAIT_REASON_NONE (1) to WAIT_REASON_BACK_OFF (14), found "
             "none");
 }
 

@@ -48,6 +48,10 @@ pb::VerdictKind pb_value(Verdict::Kind value) {
       return pb::VERDICT_KIND_GAVE_UP;
     case Verdict::Kind::kStopped:
       return pb::VERDICT_KIND_STOPPED;
+    case Verdict::Kind::kNoProgress:
+      return pb::VERDICT_KIND_NO_PROGRESS;
+    case Verdict::Kind::kTooFewNodes:
+      return pb::VERDICT_KIND_TOO_FEW_NODES;
     case Verdict::Kind::kSavesLost:
       return pb::VERDICT_KIND_SAVES_LOST;
   }
@@ -104,6 +108,10 @@ pb::WaitReason pb_value(WaitReason value) {
       return pb::WAIT_REASON_PREPARING;
     case WaitReason::kNotGrowing:
       return pb::WAIT_REASON_NOT_GROWING;
+    case WaitReason::kSuppressed:
+      return pb::WAIT_REASON_SUPPRESSED;
+    case WaitReason::kBackOff:
+      return pb::WAIT_REASON_BACK_OFF;
   }
   return pb::WAIT_REASON_UNSPECIFIED;
 }
@@ -150,6 +158,8 @@ pb::Growth pb_value(Growth value) {
       return pb::GROWTH_ALWAYS;
     case Growth::kNever:
       return pb::GROWTH_NEVER;
+    case Growth::kPays:
+      return pb::GROWTH_PAYS;
   }
   return pb::GROWTH_UNSPECIFIED;
 }
@@ -212,6 +222,10 @@ pb::ExitReason pb_value(ExitReason value) {
       return pb::EXIT_REASON_JOURNAL_LOST;
     case ExitReason::kJoinTimeout:
       return pb::EXIT_REASON_JOIN_TIMEOUT;
+    case ExitReason::kNoProgress:
+      return pb::EXIT_REASON_NO_PROGRESS;
+    case ExitReason::kTooFewNodes:
+      return pb::EXIT_REASON_TOO_FEW_NODES;
     case ExitReason::kSavesLost:
       return pb::EXIT_REASON_SAVES_LOST;
   }
