@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include <filesystem>
+#include <vector>
 #include "chaos/scenario/scenario.h"
 
 namespace elastic::chaos {
@@ -157,15 +159,23 @@ TEST(ScenarioPlan, an_explanation_tells_what_may_be_spent) {
 }
 
 TEST(ScenarioPlan, the_scenarios_of_the_tree_are_read_explained_and_written_back) {
-  for (const char* name : {"spot_churn", "coordinator_lost", "zone_lost", "one_way_partition",
-                           "quiet", "swarm", "foreign", "failing_program", "flapper"}) {
-    const auto scenario =
-        load_scenario(std::string(ELASTIC_SOURCE_DIR) + "/scenarios/" + name + ".yaml");
+  std::vector<std::filesystem::path> files;
+  for (const char* folder : {"/scenarios", "/scenarios/short"}) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::string(ELASTIC_SOURCE_DIR) + folder)) {
+      if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+    }
+  }
+  ASSERT_GE(files.size(), 18U);
+  std::sort(files.begin(), files.end());
+  for (const std::filesystem::path& file : files) {
+    const std::string name = file.stem().string();
+    const auto scenario = load_scenario(file.string());
     ASSERT_TRUE(scenario) << scenario.error().text();
     EXPECT_FALSE(scenario->sentence.empty()) << name;
     EXPECT_FALSE(explain(*scenario, 1).empty());
     const std::string written = scenario_to_yaml(*scenario);
-    const auto again = parse_scenario(written, std::string(name) + ".yaml");
+    const auto again = parse_scenario(written, name + ".yaml");
     ASSERT_TRUE(again) << again.error().text();
     EXPECT_EQ(scenario_to_yaml(*again), written);
     EXPECT_EQ(make_plan(*again, 9), make_plan(*scenario, 9)) << name;
