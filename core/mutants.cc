@@ -6,7 +6,7 @@
 namespace elastic::mutants {
 namespace {
 
-constexpr std::array<Mutant, 22> kAll{{
+constexpr std::array<Mutant, 23> kAll{{
     {"ack_without_read", "a beat is acknowledged without a journal read begun after it arrived",
      "acknowledgement"},
     {"unknown_is_created", "an append with an unknown outcome is taken for done", "journal"},
@@ -40,6 +40,7 @@ constexpr std::array<Mutant, 22> kAll{{
     {"entered_before_filled", "a worker enters a round without its resume state", "weights"},
     {"remainder_dropped", "what does not divide by the number of workers is not computed",
      "weights"},
+    {"rate_from_the_old_world", "the learning rate stays that of the first world", "weights"},
     {"resume_off_by_one", "a state that was filled or loaded skips a batch", "samples"},
 }};
 

@@ -290,8 +290,9 @@ void CheckpointOracle::judge_save(Time now, const NumberedRecord& numbered,
   }
   if (!native()) return;
   const std::uint64_t shares = shares_[{save.round, save.step}];
-  if (shares != round->size()) {
-    return wrong(fmt::format("the shares of all {} members are durable", round->size()),
+  const std::uint32_t workers = world_size(round->world);
+  if (shares != workers) {
+    return wrong(fmt::format("the shares of all {} workers are durable", workers),
                  fmt::format("{} are", shares));
   }
   const StatePoint& resume = round->world.resume.state;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "chaos/oracles/narrator.h"
+#include "chaos/oracles/truth.h"
 #include "transport/sim/native.h"
 
 namespace elastic::chaos {
@@ -65,13 +66,14 @@ void SamplesOracle::on_worker(Time now, const sim::WorkerEvent& event) {
 WeightsOracle::WeightsOracle(Bench bench)
     : Oracle({.name = "weights",
               .title = "a state is not that of an undisturbed run",
-              .promise = "Whatever happened, the weights after each step are bit for bit those of "
-                         "an undisturbed run.",
+              .promise = "Whatever happened, the weights after each step follow exactly from the "
+                         "step before, and with a constant batch they are bit for bit those of an "
+                         "undisturbed run.",
               .interests = kOnWorker},
              std::move(bench)),
       rules_(sim::rules_of(config())),
-      undisturbed_(rules_.data, rules_.global_batch) {
-  trained_[Lineage{}] = sim::initial_weights(rules_.data.seed);
+      undisturbed_(rules_.data, rules_.batch.reference_batch) {
+  trained_[Lineage{}] = Trained{sim::initial_weights(rules_.data.seed), {}, {}, {}};
   digests_.push_back(undisturbed_.digest());
 }
 
@@ -94,12 +96,34 @@ void WeightsOracle::judge(Time now, const sim::WorkerEvent& event, std::uint64_t
                  .found = fmt::format("weights {:016x}", event.digest)});
 }
 
+// The whole batch by one worker, with the learning rate that the rule wants for the world of the
+// round.
+WeightsOracle::Trained WeightsOracle::trained_from(const Trained& before,
+                                                   const sim::WorkerEvent& event) const {
+  Trained after = before;
+  const RoundTruth* round = truth().round(event.round);
+  const std::uint32_t world = round == nullptr ? 1 : world_size(round->world);
+  const std::uint64_t size = policy::global_batch(rules_.batch, world);
+  const auto seen = data::samples_seen(rules_.data, before.next);
+  const auto samples = seen > UINT64_MAX ? UINT64_MAX : static_cast<std::uint64_t>(seen);
+  const bool adaptive = rules_.batch.mode == policy::BatchMode::kAdaScale;
+  const policy::Factor wanted = adaptive ? before.noise.gain(size, rules_.batch.reference_batch)
+                                         : policy::scale_factor(rules_.batch, size);
+  after.ramp = policy::retarget(before.ramp, samples, wanted, {rules_.ramp_steps, size});
+  const data::Share whole{event.batch.first, event.batch.size};
+  const sim::Lanes sum = sim::gradient(before.weights, rules_.data.seed, event.batch.epoch, whole);
+  sim::apply(after.weights, sum, policy::ramp_at(after.ramp, samples).q32);
+  if (adaptive) after.noise.add(sim::gradient_stats(sum), size, rules_.batch.reference_batch);
+  after.next = data::advance(rules_.data, before.next, event.batch);
+  return after;
+}
+
 void WeightsOracle::on_worker(Time now, const sim::WorkerEvent& event) {
   if (!native()) return;
   if (event.kind == WorkerEventKind::kFilled || event.kind == WorkerEventKind::kLoaded) {
     const auto known = trained_.find(event.state.lineage);
     if (known != trained_.end())
-      judge(now, event, sim::digest_of(known->second), "as whoever trained it had them");
+      judge(now, event, sim::digest_of(known->second.weights), "as whoever trained it had them");
     return;
   }
   if (event.kind != WorkerEventKind::kApplied) return;
@@ -112,12 +136,11 @@ void WeightsOracle::on_worker(Time now, const sim::WorkerEvent& event) {
                                         grouped(event.state.step.value), event.before.value)});
     return;
   }
-  sim::Weights weights = before->second;
-  const data::Share whole{event.batch.first, event.batch.size};
-  sim::apply(weights, sim::gradient(weights, rules_.data.seed, event.batch.epoch, whole), 1);
-  judge(now, event, sim::digest_of(weights), "trained from the state before");
-  trained_[event.state.lineage] = weights;
-  judge(now, event, undisturbed_digest(event.state.step), "as in an undisturbed run");
+  const Trained after = trained_from(before->second, event);
+  judge(now, event, sim::digest_of(after.weights), "trained from the state before");
+  trained_[event.state.lineage] = after;
+  if (rules_.batch.mode == policy::BatchMode::kConstant)
+    judge(now, event, undisturbed_digest(event.state.step), "as in an undisturbed run");
 }
 
 }  // namespace elastic::chaos

@@ -12,8 +12,9 @@
 
 namespace elastic::chaos {
 
-// Along every lineage the batches adjoin: from sample 0 of epoch 0 on, no sample of an epoch's order
-// is left out, taken twice, or padded. So each counts exactly once, since the order is a permutation.
+// Along every lineage the batches adjoin: from sample 0 of epoch 0 on, no sample of an epoch's
+// order is left out, taken twice, or padded. So each counts exactly once, since the order is a
+// permutation.
 class SamplesOracle final : public Oracle {
  public:
   explicit SamplesOracle(Bench bench);
@@ -36,8 +37,17 @@ class WeightsOracle final : public Oracle {
   std::uint64_t undisturbed_digest(Step step);
   void judge(Time now, const sim::WorkerEvent& event, std::uint64_t expected, const char* what);
 
+  // A state as a single worker would have it that trained alone.
+  struct Trained {
+    sim::Weights weights;
+    data::Cursor next;
+    policy::Ramp ramp;
+    policy::AdaScale noise;
+  };
+  Trained trained_from(const Trained& before, const sim::WorkerEvent& event) const;
+
   TrainingRules rules_;
-  std::map<Lineage, sim::Weights> trained_;
+  std::map<Lineage, Trained> trained_;
   sim::Undisturbed undisturbed_;
   std::vector<std::uint64_t> digests_;  // of the undisturbed run, by step
 };

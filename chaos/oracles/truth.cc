@@ -151,7 +151,8 @@ Time Truth::calm_since(Time now) const {
   if (disturbed_until_ > now || !lead_ || machine(leader_.node).life != leader_.life) {
     return kEndOfTime;
   }
-  Time since = std::max({disturbed_until_, lead_since_, enough_since_, at_work_since(leader_.node)});
+  Time since =
+      std::max({disturbed_until_, lead_since_, enough_since_, at_work_since(leader_.node)});
   if (host_) since = std::max(since, at_work_since(host_));
   return since;
 }

@@ -134,8 +134,8 @@ class Truth final : public sim::Observer {
 
   // ---- Calm: bounds of liveness count from here
   // Since when no fault of network, journal, storage or clock has been at work, the lead has not
-  // changed, and at least min_nodes agents have been at work; the leader and the host of a hosted journal are at work. kEndOfTime while that is not
-  // so.
+  // changed, and at least min_nodes agents have been at work; the leader and the host of a hosted
+  // journal are at work. kEndOfTime while that is not so.
   Time calm_since(Time now) const;
   // The same without a word on the lead: for one agent, which is awake and not cut off.
   Time undisturbed_since(Time now, AgentId agent) const;
@@ -175,7 +175,7 @@ class Truth final : public sim::Observer {
   bool native_;
   std::uint32_t min_nodes_;
   Time enough_since_ = kEndOfTime;  // that many agents are at work
-  NodeId host_;  // of a hosted journal; zero: another kind
+  NodeId host_;                     // of a hosted journal; zero: another kind
   const WorldView& view_;
   std::vector<Machine> machines_;  // by NodeId - 1; the last stands for ids out of range
   std::uint32_t machines_up_ = 0;

@@ -11,12 +11,13 @@
 namespace elastic::chaos {
 
 VerdictOracle::VerdictOracle(Bench bench)
-    : Oracle({.name = "verdict",
-              .title = "the job was called done before it was",
-              .promise = "A job is recorded as successful only when its last step is saved (native), "
-                         "or every member of its last round has finished (foreign).",
-              .interests = kOnRecord},
-             std::move(bench)) {}
+    : Oracle(
+          {.name = "verdict",
+           .title = "the job was called done before it was",
+           .promise = "A job is recorded as successful only when its last step is saved (native), "
+                      "or every member of its last round has finished (foreign).",
+           .interests = kOnRecord},
+          std::move(bench)) {}
 
 void VerdictOracle::on_record(Time now, const NumberedRecord& numbered, JournalLife /*life*/) {
   const auto* verdict = std::get_if<Verdict>(&numbered.record.body);
@@ -36,12 +37,12 @@ void VerdictOracle::on_record(Time now, const NumberedRecord& numbered, JournalL
                    .found = "success is recorded, and " + saved});
     return;
   }
-  const bool all = round != nullptr &&
-                   std::all_of(round->world.members.begin(), round->world.members.end(),
-                               [&](const Member& member) {
-                                 const Group* group = truth().group(member.agent);
-                                 return group != nullptr && group->finished;
-                               });
+  const bool all =
+      round != nullptr && std::all_of(round->world.members.begin(), round->world.members.end(),
+                                      [&](const Member& member) {
+                                        const Group* group = truth().group(member.agent);
+                                        return group != nullptr && group->finished;
+                                      });
   if (all) return;
   violated(now, {.agent = numbered.record.writer,
                  .round = in,

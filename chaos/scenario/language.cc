@@ -102,14 +102,26 @@ void length_keys(Section& job, Scenario& scenario) {
   }
 }
 
-void batch_mode_key(Section& job) {
-  const Tree* found = job.reading() ? job.take("batch_mode") : nullptr;
-  const auto text = found == nullptr ? std::nullopt : job.text_of(*found, "a batch mode");
-  if (!text || *text == "constant") return;
-  const bool known = *text == "linear" || *text == "sqrt" || *text == "adascale";
-  job.wrong(*found,
-            known ? fmt::format("batch_mode {} is not simulated; write constant", *text)
-                  : fmt::format("unknown batch_mode \"{}\"; expected constant", printable(*text)));
+// What the batch and the learning rate do when the world changes.
+void batch_keys(Section& job, Scenario& scenario) {
+  sim::TrainingModel& training = scenario.training;
+  job.choice("batch_mode", training.batch_mode,
+             {{"constant", policy::BatchMode::kConstant},
+              {"linear", policy::BatchMode::kLinear},
+              {"sqrt", policy::BatchMode::kSqrt},
+              {"adascale", policy::BatchMode::kAdaScale}});
+  job.count("reference_world", training.reference_world, {0, kMostWorkers * kMaxMachines});
+  job.count("ramp_steps", training.ramp_steps, {0, kMostSteps});
+  if (!job.reading() || training.batch_mode == policy::BatchMode::kConstant) return;
+  if (scenario.job.workers == WorkerKind::kForeign) {
+    job.errors().add(job.place_of("batch_mode"),
+                     "a foreign program sees to its own batch; write constant, or workers: native");
+  } else if (scenario.epochs) {
+    job.errors().add(job.place_of("epochs"),
+                     "with a batch that follows the world, the length is written in steps");
+  } else if (const auto wrong = policy::refuse_batch(sim::batch_rule(scenario.job, training))) {
+    job.errors().add(job.place_of("batch_mode"), *wrong);
+  }
 }
 
 void interval_key(Section& checkpoint, CheckpointOptions& options) {
@@ -309,7 +321,7 @@ void job_keys(Section& file, Scenario& scenario) {
              {{"native", WorkerKind::kNative}, {"foreign", WorkerKind::kForeign}});
   model_keys(job, scenario);
   length_keys(job, scenario);
-  batch_mode_key(job);
+  batch_keys(job, scenario);
   job.choice("collectives", scenario.training.collectives,
              {{"auto", sim::Collectives::kAuto},
               {"messages", sim::Collectives::kMessages},

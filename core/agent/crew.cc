@@ -135,7 +135,8 @@ void Crew::tell_entered(std::vector<Input>& to_agent) {
 void Crew::tell_left(std::vector<Input>& to_agent) {
   std::optional<RoundId> least;
   for (const Hand& hand : hands_) {
-    if (hand.alive && hand.prepared) least = least ? std::min(*least, hand.left_for) : hand.left_for;
+    if (hand.alive && hand.prepared)
+      least = least ? std::min(*least, hand.left_for) : hand.left_for;
   }
   if (!least || *least <= told_left_) return;
   told_left_ = *least;
@@ -207,8 +208,8 @@ void Crew::check() const {
 std::uint64_t Crew::digest() const {
   Hash hash;
   for (const Hand& hand : hands_) {
-    hash(hand.alive, hand.prepared, hand.placed, hand.entered, hand.left_for, hand.held, hand.saved, hand.finished,
-         hand.spoke, hand.computing, hand.computes);
+    hash(hand.alive, hand.prepared, hand.placed, hand.entered, hand.left_for, hand.held, hand.saved,
+         hand.finished, hand.spoke, hand.computing, hand.computes);
   }
   hash(awake_at_, told_prepared_, told_entered_, told_left_, told_saved_, told_finished_);
   return hash.value();

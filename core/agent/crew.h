@@ -1,4 +1,5 @@
-// The workers of one node as its agent sees them: what each says becomes what all of them have done.
+// The workers of one node as its agent sees them: what each says becomes what all of them have
+// done.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +43,9 @@ struct CrewPolled {};
 using CrewInput = std::variant<CrewStarted, CrewPrepared, CrewWanted, CrewPlaced, CrewSaid,
                                CrewExited, CrewPolled>;
 
-// Turns what single workers say into the agent's inputs, each once. Entered, saved and finished mean
-// all of them; left means none of those alive contributes any more. The newest state among them is
-// what the node holds: the others are filled from it in the next round.
+// Turns what single workers say into the agent's inputs, each once. Entered, saved and finished
+// mean all of them; left means none of those alive contributes any more. The newest state among
+// them is what the node holds: the others are filled from it in the next round.
 //
 // A worker is frozen, rather than a victim of one that is, if it no longer speaks (its I/O thread
 // beats at least every Timeouts::beat), or computes one step for longer than DeclaredBounds::step.

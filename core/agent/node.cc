@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "core/assert.h"
-#include "core/mutants.h"
 #include "core/membership/hash.h"
+#include "core/mutants.h"
 
 namespace elastic {
 

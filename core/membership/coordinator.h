@@ -179,7 +179,7 @@ class Coordinator {
   std::optional<ManifestOrder> manifest_for_;   // all shares are in: asked of group rank 0
   std::set<RecordNo> markers_asked_;            // since the own Lead
   RecordNo marker_stored_;                      // the newest of them that is durable
-  std::optional<Verdict> stop_with_;  // operator
+  std::optional<Verdict> stop_with_;            // operator
 
   policy::FlapTable flaps_;
   policy::HealthWatch health_;

@@ -87,8 +87,7 @@ bool Coordinator::commit_save(Time now, JournalClient& journal, Effects& effects
   const Peer* first = first_member(view);
   if (first == nullptr || !first->beat.manifest) return false;
   const ManifestReport& written = *first->beat.manifest;
-  const bool of_newest =
-      written.round == view.world->round || ELASTIC_MUTANT("commit_not_fenced");
+  const bool of_newest = written.round == view.world->round || ELASTIC_MUTANT("commit_not_fenced");
   if (!of_newest || covered(view, written.round, written.step)) return false;
   journal.append(now, Checkpoint{written.step, written.round, written.lineage, written.digest},
                  effects);

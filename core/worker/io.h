@@ -1,6 +1,6 @@
-// The one entry of a native worker: what its runtime brings, and what it must carry out. The runtime
-// is the trainer's I/O thread, or the simulator; the state itself (weights, optimizer, gradients)
-// stays with the runtime, this machine knows only which state it is.
+// The one entry of a native worker: what its runtime brings, and what it must carry out. The
+// runtime is the trainer's I/O thread, or the simulator; the state itself (weights, optimizer,
+// gradients) stays with the runtime, this machine knows only which state it is.
 //
 // What the agent tells a worker are its own effects (core/agent/io.h): EnterRound as TakePlace,
 // LeaveRound, RenewLease.
@@ -14,14 +14,18 @@
 #include "core/agent/io.h"
 #include "core/data/cursor.h"
 #include "core/data/shares.h"
+#include "core/policy/adascale.h"
+#include "core/policy/learning_rate.h"
 #include "core/types.h"
 
 namespace elastic {
 
 // What belongs to the state beside weights and optimizer, and travels with every fill and save.
 struct Progress {
-  data::Cursor cursor;    // the next sample
-  Duration since_save{};  // training time since the last save began
+  data::Cursor cursor;     // the next sample
+  Duration since_save{};   // training time since the last save began
+  policy::Ramp rate;       // factor on the learning rate, on its way after a change of the batch
+  policy::AdaScale noise;  // of the gradients (BatchMode::kAdaScale)
   bool operator==(const Progress&) const = default;
 };
 
@@ -96,6 +100,7 @@ struct StepReduced {
   RoundId round;
   Step step;
   std::uint32_t flags = 0;
+  std::optional<policy::GradientStats> stats;  // of the step, in BatchMode::kAdaScale
 };
 // The update is written: the state is that of `step`.
 struct StepApplied {
@@ -116,10 +121,9 @@ struct WorkerTimerFired {
   WorkerTimer timer;
 };
 
-using WorkerInput =
-    std::variant<TakePlace, LeaveRound, RenewLease, PeerSays, EdgeClosed, Connected, PartFetched,
-                 FetchFailed, SaveLoaded, SwappedIn, StepComputed, StepReduced, StepApplied,
-                 CopyMade, ShareStored, WorkerTimerFired>;
+using WorkerInput = std::variant<TakePlace, LeaveRound, RenewLease, PeerSays, EdgeClosed, Connected,
+                                 PartFetched, FetchFailed, SaveLoaded, SwappedIn, StepComputed,
+                                 StepReduced, StepApplied, CopyMade, ShareStored, WorkerTimerFired>;
 
 // ---- Effects
 
@@ -147,8 +151,8 @@ struct LoadSave {
   RecordNo record;
   StatePoint state;
 };
-// Everything is beside the own state: if its digest is that of `state`, it replaces the own state in
-// one move. Answered by SwappedIn.
+// Everything is beside the own state: if its digest is that of `state`, it replaces the own state
+// in one move. Answered by SwappedIn.
 struct SwapIn {
   RoundId round;
   StatePoint state;
@@ -175,6 +179,7 @@ struct ReduceStep {
 struct ApplyStep {
   RoundId round;
   Step step;
+  policy::Factor rate;  // times the learning rate that was chosen for the reference batch
 };
 // This worker contributes to nothing of the round any more: cancel what it computes, reduces and
 // fetches. A reduction that is whole already is still told by StepReduced, and kept.

@@ -15,18 +15,52 @@ void tell(WorkerSays says, WorkerEffects& effects) {
 
 }  // namespace
 
+// The batch follows from the number of ranks, and the learning rate from the batch: its factor
+// moves from where it is to where the rule wants it, over the steps of a ramp.
+void Worker::plan_step() {
+  const std::uint32_t world = ELASTIC_MUTANT("rate_from_the_old_world") && plan_.batch.size > 0
+                                  ? planned_world_
+                                  : place_.world_size;
+  const std::uint64_t size = policy::global_batch(rules_.batch, place_.world_size);
+  const std::uint64_t rated = policy::global_batch(rules_.batch, world);
+  planned_world_ = world;
+  plan_ = Plan{};
+  plan_.batch = data::batch_at(rules_.data, progress_.cursor, size);
+  const auto seen = data::samples_seen(rules_.data, progress_.cursor);
+  const auto samples = seen > UINT64_MAX ? UINT64_MAX : static_cast<std::uint64_t>(seen);
+  const policy::Factor wanted = rules_.batch.mode == policy::BatchMode::kAdaScale
+                                    ? progress_.noise.gain(rated, rules_.batch.reference_batch)
+                                    : policy::scale_factor(rules_.batch, rated);
+  plan_.ramp = policy::retarget(progress_.rate, samples, wanted, {rules_.ramp_steps, size});
+  plan_.rate = policy::ramp_at(plan_.ramp, samples);
+  ELASTIC_ASSERT(plan_.batch.size > 0);
+  ELASTIC_ASSERT(rules_.batch.mode != policy::BatchMode::kConstant ||
+                 plan_.rate == policy::kUnchanged);
+}
+
+// The step is applied: so is what it had planned.
+void Worker::follow_plan(const Plan& plan) {
+  ELASTIC_ASSERT(plan.batch.size > 0);
+  progress_.cursor = data::advance(rules_.data, progress_.cursor, plan.batch);
+  progress_.rate = plan.ramp;
+  if (plan.stats) {
+    const std::uint64_t size = policy::global_batch(rules_.batch, planned_world_);
+    progress_.noise.add(*plan.stats, size, rules_.batch.reference_batch);
+  }
+}
+
 void Worker::begin_step(Time now, WorkerEffects& effects) {
   ELASTIC_ASSERT(held_ && held_->entered == placed_);
   ELASTIC_ASSERT(!data::finished(rules_.data, progress_.cursor, held_->step));
   phase_ = Phase::kComputing;
   step_started_ = now;
-  batch_ = data::batch_at(rules_.data, progress_.cursor, rules_.global_batch);
+  plan_step();
   StartStep start;
   start.round = placed_;
   start.step = Step{held_->step.value + 1};
-  start.batch = batch_;
-  start.share = data::share_of(batch_, math::Part{rank_, place_.world_size});
-  if (ELASTIC_MUTANT("remainder_dropped")) start.share.size = batch_.size / place_.world_size;
+  start.batch = plan_.batch;
+  start.share = data::share_of(plan_.batch, math::Part{rank_, place_.world_size});
+  if (ELASTIC_MUTANT("remainder_dropped")) start.share.size = plan_.batch.size / place_.world_size;
   start.rank = rank_;
   start.world_size = place_.world_size;
   effects.push_back(start);
@@ -50,7 +84,8 @@ void Worker::on_reduced(Time now, const StepReduced& reduced, WorkerEffects& eff
   if (!held_ || held_->entered != reduced.round) return;
   if (reduced.step.value != held_->step.value + 1) return;
   if (phase_ == Phase::kOutside) {
-    kept_ = Kept{reduced.round, reduced.step};
+    kept_ = Kept{reduced.round, reduced.step, plan_};
+    kept_->plan.stats = reduced.stats;
     return;
   }
   if (!concerns(reduced.round) || phase_ != Phase::kReducing) return;
@@ -60,8 +95,9 @@ void Worker::on_reduced(Time now, const StepReduced& reduced, WorkerEffects& eff
   }
   committed_ = held_->step;  // everybody was in this reduction, so everybody has the step before
   flags_ = reduced.flags;
+  plan_.stats = reduced.stats;
   phase_ = Phase::kApplying;
-  effects.push_back(ApplyStep{placed_, reduced.step});
+  effects.push_back(ApplyStep{placed_, reduced.step, plan_.rate});
 }
 
 void Worker::on_applied(Time now, const StepApplied& applied, WorkerEffects& effects) {
@@ -70,9 +106,8 @@ void Worker::on_applied(Time now, const StepApplied& applied, WorkerEffects& eff
   held_->lineage = next_lineage(held_->lineage, applied.step, applied.round);
   held_->step = applied.step;
   if (phase_ == Phase::kCatchingUp) {
-    // Its own batch of that step: the cursor has not moved since.
-    const auto batch = data::batch_at(rules_.data, progress_.cursor, rules_.global_batch);
-    progress_.cursor = data::advance(rules_.data, progress_.cursor, batch);
+    ELASTIC_ASSERT(kept_.has_value());
+    follow_plan(kept_->plan);
     if (pending_for_) {
       kept_.reset();
       leave(now, std::exchange(pending_for_, {}), effects);
@@ -82,7 +117,7 @@ void Worker::on_applied(Time now, const StepApplied& applied, WorkerEffects& eff
     return;
   }
   ELASTIC_ASSERT(phase_ == Phase::kApplying);
-  progress_.cursor = data::advance(rules_.data, progress_.cursor, batch_);
+  follow_plan(plan_);
   progress_.since_save += now - step_started_;
   const std::uint32_t flags = std::exchange(flags_, 0);
   if (pending_for_) {

@@ -81,9 +81,7 @@ SaysPulse Worker::pulse(Time now) const {
   return pulse;
 }
 
-bool Worker::holds_resume() const {
-  return in_round() && phase_ > Phase::kCatchingUp;
-}
+bool Worker::holds_resume() const { return in_round() && phase_ > Phase::kCatchingUp; }
 
 void Worker::end(WorkerEffects& effects) {
   ELASTIC_ASSERT(phase_ != Phase::kEnded);
@@ -142,7 +140,7 @@ void Worker::seek_state(Time now, WorkerEffects& effects) {
     state_ready(now, effects);
   } else if (covers(resume)) {
     phase_ = Phase::kCatchingUp;
-    effects.push_back(ApplyStep{kept_->round, kept_->step});
+    effects.push_back(ApplyStep{kept_->round, kept_->step, kept_->plan.rate});
   } else if (resume.source == ResumePoint::Source::kCheckpoint) {
     phase_ = Phase::kLoading;
     effects.push_back(LoadSave{placed_, resume.checkpoint, resume.state});
@@ -221,7 +219,7 @@ void Worker::on_swapped(Time now, const SwappedIn& swapped, WorkerEffects& effec
     held_ = place_.resume.state;
     progress_ = swapped.progress;
     if (ELASTIC_MUTANT("resume_off_by_one")) {
-      const auto batch = data::batch_at(rules_.data, progress_.cursor, rules_.global_batch);
+      const auto batch = data::batch_at(rules_.data, progress_.cursor, 1);
       progress_.cursor = data::advance(rules_.data, progress_.cursor, batch);
     }
     if (kept_) effects.push_back(DropKept{});
@@ -368,10 +366,10 @@ std::uint64_t Worker::digest() const {
   Hash hash;
   hash(local_rank_, phase_, lease_from_, placed_, rank_, left_for_, planned_for_, pending_for_,
        broken_, held_, committed_, connected_, neighbour_holds_[0], neighbour_holds_[1], parts_,
-       part_[0], part_[1], flags_, step_started_, save_.has_value(),
-       kept_.has_value());
-  hash(progress_.cursor.epoch, progress_.cursor.consumed, progress_.since_save, batch_.first.value,
-       batch_.size);
+       part_[0], part_[1], flags_, step_started_, save_.has_value(), kept_.has_value());
+  hash(progress_.cursor.epoch, progress_.cursor.consumed, progress_.since_save,
+       progress_.rate.from.q32, progress_.rate.to.q32, progress_.rate.start, progress_.rate.length,
+       progress_.noise.digest(), plan_.batch.first.value, plan_.batch.size, plan_.rate.q32);
   if (kept_) hash(kept_->round, kept_->step);
   if (save_) hash(save_->round, save_->step, save_->lineage);
   return hash.value();

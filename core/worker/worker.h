@@ -12,6 +12,7 @@
 
 #include "core/data/cursor.h"
 #include "core/membership/config.h"
+#include "core/policy/batch.h"
 #include "core/types.h"
 #include "core/worker/io.h"
 
@@ -20,8 +21,9 @@ namespace elastic {
 // What a job's program decides about training; the same on all workers.
 struct TrainingRules {
   data::DataConfig data;
-  std::uint64_t global_batch = 1;  // samples per step
-  Duration save_every{};           // training time between two saves; zero: only the last step
+  policy::BatchRule batch;       // samples per step, by the number of ranks
+  std::uint32_t ramp_steps = 0;  // over which the learning rate follows a change of the batch
+  Duration save_every{};         // training time between two saves; zero: only the last step
 };
 
 // Bits of the flags that ride in every reduction: who finishes the step knows what all decided.
@@ -34,7 +36,8 @@ enum StepFlag : std::uint32_t {
 // Invariants:
 //  1. Applied means: all buckets of the step were reduced. A cancelled step leaves no torn state.
 //  2. It contributes to nothing below the round that it has left for, and enters no such round.
-//  3. `held` changes only by applying, by swapping in a state whose digest matches, and by entering.
+//  3. `held` changes only by applying, by swapping in a state whose digest matches, and by
+//  entering.
 //  4. It has entered a round only when it holds that round's resume state.
 //  5. It is never in the middle of applying or swapping when it leaves: an order to leave waits.
 //  6. Past its orphan bound it applies nothing, and ends.
@@ -74,7 +77,7 @@ class Worker {
   const Placement& placement() const { return place_; }
   RoundId left_for() const { return left_for_; }
   const Progress& progress() const { return progress_; }
-  const data::Batch& batch() const { return batch_; }  // of the step under way, or the last one
+  const data::Batch& batch() const { return plan_.batch; }  // of the step under way, or the last
   // Holds the resume state of the round that it is placed in: may serve fills.
   bool holds_resume() const;
   std::uint32_t rank() const { return rank_; }
@@ -85,6 +88,14 @@ class Worker {
   std::uint64_t digest() const;
 
  private:
+  // Of the step under way: what its update will make of the progress.
+  struct Plan {
+    data::Batch batch;
+    policy::Ramp ramp;
+    policy::Factor rate;
+    std::optional<policy::GradientStats> stats;
+  };
+
   // worker.cc: in and out of rounds
   void take_place(Time now, const TakePlace& place, WorkerEffects& effects);
   void seek_state(Time now, WorkerEffects& effects);
@@ -106,6 +117,8 @@ class Worker {
 
   // steps.cc: steps and saves
   void begin_step(Time now, WorkerEffects& effects);
+  void plan_step();
+  void follow_plan(const Plan& plan);
   void on_computed(const StepComputed& computed, WorkerEffects& effects);
   void on_reduced(Time now, const StepReduced& reduced, WorkerEffects& effects);
   void on_applied(Time now, const StepApplied& applied, WorkerEffects& effects);
@@ -146,6 +159,7 @@ class Worker {
   struct Kept {
     RoundId round;
     Step step;
+    Plan plan;
   };
   std::optional<Kept> kept_;  // a reduction that is whole, of the step after the held one
 
@@ -158,8 +172,9 @@ class Worker {
 
   std::uint32_t flags_ = 0;  // of the step that is being applied
   Time step_started_{};
-  data::Batch batch_;               // of the step under way
-  std::optional<SaveReport> save_;  // the own share of it is being written
+  std::uint32_t planned_world_ = 0;  // ranks that it was planned for
+  Plan plan_;                        // of the step under way, or the last one
+  std::optional<SaveReport> save_;   // the own share of it is being written
 };
 
 }  // namespace elastic

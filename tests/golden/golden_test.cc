@@ -1,6 +1,5 @@
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -68,7 +67,8 @@ std::map<std::string, std::string> read_table() {
   std::map<std::string, std::string> table;
   std::ifstream file(kTable);
   std::string scenario, seed, hash, events;
-  while (file >> scenario >> seed >> hash >> events) table[scenario + " " + seed] = hash + " " + events;
+  while (file >> scenario >> seed >> hash >> events)
+    table[scenario + " " + seed] = hash + " " + events;
   return table;
 }
 

@@ -60,10 +60,9 @@ const char* verdict_name(Verdict::Kind kind) {
 }
 
 const char* exit_name(ExitReason reason) {
-  static const char* const names[] = {"succeeded",    "program failed", "gave up",
-                                      "stopped",      "left",           "journal lost",
-                                      "join timeout", "no progress",    "too few nodes",
-                                      "saves lost"};
+  static const char* const names[] = {
+      "succeeded",    "program failed", "gave up",     "stopped",       "left",
+      "journal lost", "join timeout",   "no progress", "too few nodes", "saves lost"};
   return pick(names, static_cast<std::size_t>(reason));
 }
 

@@ -69,9 +69,8 @@ int register_folder(const std::string& folder, const char* suite, Script::Player
   }
   std::sort(paths.begin(), paths.end());
   for (const fs::path& path : paths) {
-    testing::RegisterTest(
-        suite, path.stem().c_str(), nullptr, nullptr, __FILE__, __LINE__,
-        [path, player]() -> testing::Test* { return new Script(path, player); });
+    testing::RegisterTest(suite, path.stem().c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [path, player]() -> testing::Test* { return new Script(path, player); });
   }
   return static_cast<int>(paths.size());
 }

@@ -42,8 +42,8 @@ struct Hand {
   Worker machine;
   Ring ring;
   std::deque<std::variant<WorkerInput, FetchPart>> answers;  // of its runtime
-  bool held_back = false;       // its runtime answers nothing
-  bool keeps_applying = false;  // nor says that an update is written
+  bool held_back = false;                                    // its runtime answers nothing
+  bool keeps_applying = false;                               // nor says that an update is written
   std::map<ChunkHeader, Buffer> arrived;
   Buffer buffer{};
   sim::Weights weights;
@@ -59,7 +59,7 @@ class Play {
     rules_.data.samples = 1000;
     rules_.data.seed = math::Seed{7};
     rules_.data.max_steps = 100;
-    rules_.global_batch = 24;
+    rules_.batch.reference_batch = 24;
     timeouts_.orphan = std::chrono::seconds(60);
   }
 
@@ -244,7 +244,8 @@ class Play {
     Hand& to = hand_of(link.second);
     if (!to.alive) return;
     if (const auto* message = std::get_if<PeerMessage>(&packet)) {
-      const Side side = neighbour(to, Side::kPrevious) == link.first ? Side::kPrevious : Side::kNext;
+      const Side side =
+          neighbour(to, Side::kPrevious) == link.first ? Side::kPrevious : Side::kNext;
       give(to, PeerSays{side, *message});
       return;
     }
@@ -258,9 +259,10 @@ class Play {
 
   void give(Hand& hand, const WorkerInput& input) {
     if (const auto* done = std::get_if<StepApplied>(&input)) {
-      sim::apply(hand.weights, hand.reduced, 1);
-      if (!quiet_) say(hand, "applies step " + std::to_string(done->step.value) + " in r" +
-                    std::to_string(done->round.number));
+      sim::apply(hand.weights, hand.reduced, policy::kUnchanged.q32);
+      if (!quiet_)
+        say(hand, "applies step " + std::to_string(done->step.value) + " in r" +
+                      std::to_string(done->round.number));
     }
     WorkerEffects effects;
     hand.machine.step(now_, input, effects);
@@ -319,8 +321,8 @@ class Play {
   void fetch(Hand& hand, const FetchPart& part) {
     if (hand.machine.placed() != part.round) return;
     const Hand& source = hand_of(neighbour(hand, part.side));
-    const bool can = source.alive && source.machine.holds_resume() &&
-                     source.machine.placed() == part.round;
+    const bool can =
+        source.alive && source.machine.holds_resume() && source.machine.placed() == part.round;
     if (!can) {
       say(hand, std::string("gets nothing from ") + source.name);
       give(hand, FetchFailed{part.round, part.side});
@@ -361,7 +363,7 @@ class Play {
       } else if (const auto* done = std::get_if<CollectiveDone>(&effect)) {
         std::copy(hand.buffer.begin(), hand.buffer.end() - 1, hand.reduced.begin());
         const std::uint32_t flags = hand.buffer.back() != 0 ? std::uint32_t{kStopAfter} : 0U;
-        hand.answers.push_back(StepReduced{done->id.round, done->id.step, flags});
+        hand.answers.push_back(StepReduced{done->id.round, done->id.step, flags, std::nullopt});
       }
     }
   }
@@ -421,7 +423,9 @@ class Play {
     if (text.size() != 4 || text.substr(1, 2) != "->") throw Trouble("a link is written a->b");
     return {text[0], text[3]};
   }
-  void say(const Hand& hand, const std::string& what) { out_ << "  " << hand.name << ' ' << what << '\n'; }
+  void say(const Hand& hand, const std::string& what) {
+    out_ << "  " << hand.name << ' ' << what << '\n';
+  }
 
   std::ostringstream& out_;
   bool quiet_ = false;

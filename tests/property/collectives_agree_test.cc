@@ -106,13 +106,11 @@ struct Story : test::TrainingStage {
     std::vector<std::string> ledger;
     for (const WorkerEvent& event : events) {
       if (event.kind != WorkerEventKind::kApplied) continue;
-      ledger.push_back(std::to_string(event.round.number) + " " +
-                       std::to_string(event.state.step.value) + " from " +
-                       std::to_string(event.batch.epoch.value) + ":" +
-                       std::to_string(event.batch.first.value) + "+" +
-                       std::to_string(event.batch.size) + " node " +
-                       std::to_string(event.node.value) + " weights " +
-                       std::to_string(event.digest));
+      ledger.push_back(
+          std::to_string(event.round.number) + " " + std::to_string(event.state.step.value) +
+          " from " + std::to_string(event.batch.epoch.value) + ":" +
+          std::to_string(event.batch.first.value) + "+" + std::to_string(event.batch.size) +
+          " node " + std::to_string(event.node.value) + " weights " + std::to_string(event.digest));
     }
     std::sort(ledger.begin(), ledger.end());
     log.insert(log.end(), ledger.begin(), ledger.end());

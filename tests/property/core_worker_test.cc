@@ -26,7 +26,7 @@ struct Bench {
   Bench() {
     rules.data.samples = 40;
     rules.data.max_steps = 25;
-    rules.global_batch = 7;
+    rules.batch.reference_batch = 7;
     rules.save_every = milliseconds(30);
     timeouts.orphan = milliseconds(400);
     worker.emplace(rules, timeouts);
@@ -143,7 +143,8 @@ struct Bench {
   // What the runtime answers to something that it was asked, in time or late.
   std::optional<WorkerInput> answer() {
     if (owed.empty()) return std::nullopt;
-    const std::size_t at = owed.size() - 1 - below<std::size_t>(std::min<std::size_t>(owed.size(), 4));
+    const std::size_t at =
+        owed.size() - 1 - below<std::size_t>(std::min<std::size_t>(owed.size(), 4));
     const WorkerEffect effect = owed[at];
     owed.erase(owed.begin() + static_cast<std::ptrdiff_t>(at));
     const bool good = below(5) != 0;
@@ -163,11 +164,13 @@ struct Bench {
       return StepComputed{start->round, start->step};
     if (const auto* reduce = std::get_if<ReduceStep>(&effect)) {
       whole = {reduce->round, reduce->step};
-      return StepReduced{reduce->round, reduce->step, reduce->flags | (good ? 0U : kStopAfter)};
+      return StepReduced{reduce->round, reduce->step, reduce->flags | (good ? 0U : kStopAfter),
+                         std::nullopt};
     }
     if (const auto* apply = std::get_if<ApplyStep>(&effect))
       return StepApplied{apply->round, apply->step};
-    if (const auto* copy = std::get_if<CopyState>(&effect)) return CopyMade{copy->round, copy->step};
+    if (const auto* copy = std::get_if<CopyState>(&effect))
+      return CopyMade{copy->round, copy->step};
     if (const auto* store = std::get_if<StoreShare>(&effect)) return ShareStored{store->save};
     return std::nullopt;
   }
@@ -232,8 +235,8 @@ TEST(WorkerProperty, contributes_to_nothing_below_the_round_it_left_for_and_tear
   test::check(
       "a worker contributes to nothing below the round it left for, applies only what is whole, "
       "enters only with the resume state, and applies nothing past its orphan bound",
-      {"entered", "filled", "loaded", "caught up", "left while applying", "planned stop", "orphaned",
-       "finished", "saved"},
+      {"entered", "filled", "loaded", "caught up", "left while applying", "planned stop",
+       "orphaned", "finished", "saved"},
       [] {
         Bench bench;
         bool entered = false, filled = false, loaded = false, caught_up = false;
@@ -279,7 +282,7 @@ TEST(WorkerProperty, takes_each_sample_once_whatever_rounds_it_goes_through) {
         TrainingRules rules;
         rules.data.samples = *rc::gen::inRange<std::uint64_t>(1, 60);
         rules.data.epochs = 1 + below<std::uint64_t>(3);
-        rules.global_batch = 1 + below<std::uint64_t>(20);
+        rules.batch.reference_batch = 1 + below<std::uint64_t>(20);
         Timeouts timeouts;
         timeouts.orphan = std::chrono::hours(1);
         Worker worker(rules, timeouts);
@@ -331,7 +334,8 @@ TEST(WorkerProperty, takes_each_sample_once_whatever_rounds_it_goes_through) {
             if (const auto* start = std::get_if<StartStep>(&effect))
               inputs.push_back(StepComputed{start->round, start->step});
             if (const auto* reduce = std::get_if<ReduceStep>(&effect))
-              inputs.push_back(StepReduced{reduce->round, reduce->step, reduce->flags});
+              inputs.push_back(
+                  StepReduced{reduce->round, reduce->step, reduce->flags, std::nullopt});
             if (const auto* apply = std::get_if<ApplyStep>(&effect))
               inputs.push_back(StepApplied{apply->round, apply->step});
             if (const auto* store = std::get_if<StoreShare>(&effect))
@@ -342,7 +346,7 @@ TEST(WorkerProperty, takes_each_sample_once_whatever_rounds_it_goes_through) {
         RC_ASSERT(data::finished(rules.data, next, worker.held()->step));
         RC_CLASSIFY(round > 2, "several rounds");
         RC_CLASSIFY(cancelled > 0, "a cancelled step");
-        RC_CLASSIFY(rules.data.samples > rules.global_batch, "a whole epoch");
+        RC_CLASSIFY(rules.data.samples > rules.batch.reference_batch, "a whole epoch");
       });
 }
 

@@ -125,29 +125,29 @@ bool same_job(const JobConfig& x, const JobConfig& y) {
   const auto fields = [](const JobConfig& job) {
     const auto& [min, max, unit, workers, kind, journal, host, target, bounds, orphan, lost, last,
                  cap, join, growth, cool, resize, policy, restarts, reset, grace, keep,
-                 restart_back_off,
-                 churn_back_off, churn, progress, health, flaps, pays] = job;
+                 restart_back_off, churn_back_off, churn, progress, health, flaps, pays] = job;
     const auto& [trip, append, pause, start, stall, step] = bounds;
     const auto& [stuck_after] = progress;
     const auto& [healthy, healthy_grace] = health;
     const auto& [tolerated, window, longest] = flaps;
     const auto& [interval, horizon, margin, total] = pays;
-    return std::make_tuple(
-        restart_back_off.base, restart_back_off.cap, churn_back_off.base, churn_back_off.cap, churn,
-        stuck_after, healthy, healthy_grace, tolerated, window, longest, interval, horizon, margin,
-        total, min, max, unit, workers, kind, journal, host, target, orphan, lost, last, cap, join,
-        growth, cool, resize, policy, restarts, reset, grace, keep, trip, append, pause, start, stall,
-        step);
+    return std::make_tuple(restart_back_off.base, restart_back_off.cap, churn_back_off.base,
+                           churn_back_off.cap, churn, stuck_after, healthy, healthy_grace,
+                           tolerated, window, longest, interval, horizon, margin, total, min, max,
+                           unit, workers, kind, journal, host, target, orphan, lost, last, cap,
+                           join, growth, cool, resize, policy, restarts, reset, grace, keep, trip,
+                           append, pause, start, stall, step);
   };
   return fields(x) == fields(y);
 }
 
 bool same_training(const sim::TrainingModel& x, const sim::TrainingModel& y) {
   const auto fields = [](const sim::TrainingModel& training) {
-    const auto& [steps, dataset, batch, model, sample, overhead, gradient, state, start, jitter,
-                 reconfigure, stop, every, storage, stall, collective] = training;
-    return std::make_tuple(steps, dataset, batch, model, sample, overhead, gradient, state, start,
-                           jitter, reconfigure, stop, every, storage, stall, collective);
+    const auto& [steps, dataset, batch, mode, world, ramp, model, sample, overhead, gradient, state,
+                 start, jitter, reconfigure, stop, every, storage, stall, collective] = training;
+    return std::make_tuple(steps, dataset, batch, mode, world, ramp, model, sample, overhead,
+                           gradient, state, start, jitter, reconfigure, stop, every, storage, stall,
+                           collective);
   };
   return fields(x) == fields(y);
 }

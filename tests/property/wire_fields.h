@@ -188,10 +188,10 @@ inline auto fields(const GrowthPays& x) {
 }
 inline auto fields(const JobConfig& x) {
   const auto& [a, b, c, d, e, f, g, h, bounds, j, k, l, m, n, o, p, q, r, s, t, u, keep,
-               restart_back_off,
-               churn_back_off, v, no_progress, health, flaps, growth_pays] = x;
+               restart_back_off, churn_back_off, v, no_progress, health, flaps, growth_pays] = x;
   return std::tuple_cat(fields(bounds), fields(restart_back_off), fields(churn_back_off),
-                        fields(no_progress), fields(health), fields(flaps), fields(growth_pays), std::tie(keep),
+                        fields(no_progress), fields(health), fields(flaps), fields(growth_pays),
+                        std::tie(keep),
                         std::tie(a, b, c, d, e, f, g, h, j, k, l, m, n, o, p, q, r, s, t, u, v));
 }
 

@@ -209,10 +209,11 @@ class OracleStage final : public chaos::WorldView {
     const auto before = trained_.find(event.before);
     if (before == trained_.end()) return;
     Trained after = before->second;
-    event.batch = data::batch_at(rules.data, after.next, rules.global_batch);
+    event.batch = data::batch_at(rules.data, after.next, rules.batch.reference_batch);
     const data::Share whole{event.batch.first, event.batch.size};
     sim::apply(after.weights,
-               sim::gradient(after.weights, rules.data.seed, event.batch.epoch, whole), 1);
+               sim::gradient(after.weights, rules.data.seed, event.batch.epoch, whole),
+               policy::kUnchanged.q32);
     after.next = data::advance(rules.data, after.next, event.batch);
     event.digest = sim::digest_of(after.weights);
     event.cursor = after.next;

@@ -88,8 +88,8 @@ class TrainingStage : public sim::Surroundings {
     return found;
   }
   int count(sim::WorkerEventKind kind) {
-    return static_cast<int>(std::count_if(events.begin(), events.end(),
-                                          [&](const sim::WorkerEvent& e) { return e.kind == kind; }));
+    return static_cast<int>(std::count_if(
+        events.begin(), events.end(), [&](const sim::WorkerEvent& e) { return e.kind == kind; }));
   }
 
   void tell_agent(AgentId to, Duration, Input input) override {

@@ -66,7 +66,7 @@ class FormingTest : public testing::Test {
   std::string decided() {
     const FormingView view{job_,           timeouts_,      journal_, peers_,
                            now_,           lead_return_,   kNext,    forming_since_,
-                           forming_since_, members_until_, go_back_,       broken_};
+                           forming_since_, members_until_, go_back_, broken_};
     const Forming forming = decide(view);
     if (forming.saves_lost) return "saves lost";
     if (forming.members.empty()) return "wait " + std::to_string(static_cast<int>(forming.wait));
@@ -257,9 +257,9 @@ TEST_F(FormingTest, a_held_state_is_compared_with_what_can_be_loaded) {
   journal_.world = world;
   // n1 left r2 before it ever entered it, with the state of r1.
   for (const std::uint64_t node : {1, 2}) survivor(node, 4).beat.left_for = {kLife, 3};
-  const FormingView view{job_,           timeouts_,      journal_,     peers_,
-                         now_,           lead_return_,   {kLife, 3},   forming_since_,
-                         forming_since_, members_until_, {RecordNo{9}}};
+  const FormingView view{job_,           timeouts_,      journal_,   peers_,
+                         now_,           lead_return_,   {kLife, 3}, forming_since_,
+                         forming_since_, members_until_, false,      {RecordNo{9}}};
   const ResumePoint resume = decide(view).resume.resume;
   EXPECT_EQ(resume.source, ResumePoint::Source::kHolders);
   EXPECT_EQ(resume.state.step, Step{4});

@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <string>
-
 #include <filesystem>
+#include <string>
 #include <vector>
+
 #include "chaos/scenario/scenario.h"
 
 namespace elastic::chaos {

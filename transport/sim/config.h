@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/membership/config.h"
+#include "core/policy/batch.h"
 #include "core/types.h"
 
 namespace elastic::sim {
@@ -45,8 +46,13 @@ enum class Collectives : std::uint8_t {
 // integer.
 struct TrainingModel {
   std::uint64_t total_steps = 1000;
-  std::uint64_t dataset = 0;  // samples of an epoch; 0: as many as all steps take
-  std::uint64_t global_batch = 8192;          // samples per step
+  std::uint64_t dataset = 0;          // samples of an epoch; 0: as many as all steps take
+  std::uint64_t global_batch = 8192;  // samples per step
+  // kConstant: global_batch in every world. Else it is the reference batch, that of
+  // `reference_world` ranks (0: as many as there may be), and the batch follows the world.
+  policy::BatchMode batch_mode = policy::BatchMode::kConstant;
+  std::uint32_t reference_world = 0;
+  std::uint32_t ramp_steps = 100;
   Collectives collectives = Collectives::kAuto;
   Duration compute_per_sample{};              // on one worker
   Duration step_overhead{};                   // per step, whatever the size
@@ -63,6 +69,9 @@ struct TrainingModel {
   // Foreign: a collective that stands still this long ends the program with an error.
   Duration collective_timeout{std::chrono::minutes(10)};
 };
+
+// How many samples a step takes, by the number of ranks.
+policy::BatchRule batch_rule(const JobConfig& job, const TrainingModel& model);
 
 struct WorldConfig {
   std::uint64_t seed = 1;

@@ -2,9 +2,9 @@
 // its runtime does in reality: processes, pipes, connections, compute and reduce times, fills,
 // saves. Decides nothing.
 //
-// Two models of a step (WorldConfig::collectives). Modelled: the members compute and reduce together,
-// in one event, and each has the sum at a slightly different time. Messages: each computes for
-// itself, and every chunk of the ring is a message between two of them.
+// Two models of a step (WorldConfig::collectives). Modelled: the members compute and reduce
+// together, in one event, and each has the sum at a slightly different time. Messages: each
+// computes for itself, and every chunk of the ring is a message between two of them.
 //
 // native_process.cc: life and death of processes; native_worker.cc: inputs and effects of one
 // worker; native_round.cc: the steps that the members of a round make together; native_ring.cc:
@@ -93,13 +93,14 @@ class NativeTraining final : public Workforce {
     std::vector<Event> deferred;  // what came while it stood still
     Worker machine;
     LazyTimer orphan;
-    std::uint64_t joint = 0;   // index of the round that it is connected in, plus one
-    std::uint32_t rank = 0;    // there
-    std::uint64_t epoch = 0;   // counts the rounds that it connected to or cancelled
+    std::uint64_t joint = 0;  // index of the round that it is connected in, plus one
+    std::uint32_t rank = 0;   // there
+    std::uint64_t epoch = 0;  // counts the rounds that it connected to or cancelled
     Weights weights;
     std::optional<Shadow> shadow;
-    Lanes own{};               // gradient of its share of the step under way
-    Lanes reduced{};           // of all members
+    Lanes own{};                                  // gradient of its share of the step under way
+    Lanes reduced{};                              // of all members
+    policy::Factor rate;                          // of the update under way
     std::optional<std::pair<RoundId, Step>> due;  // a reduction is whole and on its way to it
     bool due_lost = false;                        // it had been cancelled before it was whole
     TransferId load;
@@ -254,6 +255,7 @@ class NativeTraining final : public Workforce {
   bool on_round(const Event& event);
 
   // shared
+  std::optional<policy::GradientStats> stats_of(const Lanes& sum) const;
   void schedule(const Process& process, ProcessAction action, Duration after, std::uint64_t b,
                 std::uint32_t payload = kNoPayload);
   void schedule(const Joint& joint, RoundAction action, Duration after, std::uint64_t b);

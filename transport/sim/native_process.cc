@@ -31,12 +31,12 @@ TrainingRules rules_of(const WorldConfig& config) {
   const TrainingModel& model = config.training;
   TrainingRules rules;
   rules.data.seed = math::Seed{config.seed};
-  rules.data.samples = model.dataset != 0
-                           ? model.dataset
-                           : math::mul_sat_u64(model.total_steps, model.global_batch);
+  rules.data.samples =
+      model.dataset != 0 ? model.dataset : math::mul_sat_u64(model.total_steps, model.global_batch);
   rules.data.samples = std::clamp<std::uint64_t>(rules.data.samples, 1, data::kMaxSamples);
   rules.data.max_steps = model.total_steps;
-  rules.global_batch = std::max<std::uint64_t>(model.global_batch, 1);
+  rules.batch = batch_rule(config.job, model);
+  rules.ramp_steps = model.ramp_steps;
   rules.save_every = model.checkpoint_every;
   return rules;
 }
@@ -108,8 +108,8 @@ std::optional<StatePoint> NativeTraining::held_on(NodeId node) const {
     for (const std::uint64_t id : hands->processes) {
       if (id == 0 || !processes_[id - 1]->alive) continue;
       const auto& held = processes_[id - 1]->machine.held();
-      if (held && (!best || std::pair(held->entered, held->step) >
-                                std::pair(best->entered, best->step))) {
+      if (held &&
+          (!best || std::pair(held->entered, held->step) > std::pair(best->entered, best->step))) {
         best = held;
       }
     }
@@ -257,8 +257,8 @@ void NativeTraining::end_process(Process& worker, ExitStatus status, bool silent
   if (!worker.alive) return;
   Hands& hands = *hands_of(worker.agent);
   const auto held = worker.machine.held();
-  const RoundId round = worker.machine.phase() == Worker::Phase::kOutside ? RoundId{}
-                                                                           : worker.machine.placed();
+  const RoundId round =
+      worker.machine.phase() == Worker::Phase::kOutside ? RoundId{} : worker.machine.placed();
   drop_from_joint(worker, !silent);
   worker.alive = false;
   worker.orphan.reset();

@@ -96,7 +96,9 @@ void NativeTraining::carry_out(Process& worker, const RingEffects& effects) {
       std::copy(worker.buffer.begin(), worker.buffer.end() - 1, worker.reduced.begin());
       // An event of its own: orders that wait in the process's queue come first or later, as it
       // happens.
-      give(worker, StepReduced{done->id.round, done->id.step, raised(worker.buffer.back())},
+      give(worker,
+           StepReduced{done->id.round, done->id.step, raised(worker.buffer.back()),
+                       stats_of(worker.reduced)},
            drawn(Purpose::kCompute, worker.node(), std::chrono::microseconds(50)));
     }
   }
@@ -116,10 +118,9 @@ void NativeTraining::flush(Process& worker) {
   if (!local && !world_.connected(worker.node(), next->node())) return;
   const std::int64_t rate = std::max<std::int64_t>(config_.network.bandwidth_bytes_per_second, 1);
   for (const Chunk& chunk : worker.outbox) {
-    const std::int64_t bytes =
-        math::mul_div(config_.training.gradient_bytes,
-                      static_cast<std::int64_t>(chunk.header.length),
-                      static_cast<std::int64_t>(worker.buffer.size()));
+    const std::int64_t bytes = math::mul_div(config_.training.gradient_bytes,
+                                             static_cast<std::int64_t>(chunk.header.length),
+                                             static_cast<std::int64_t>(worker.buffer.size()));
     const Duration takes(local ? 0 : math::mul_div(bytes, 1'000'000'000, rate));
     worker.link_free = std::max(worker.link_free, timeline_.now) + takes;
     const Duration latency = local ? Duration(1'000) : config_.network.latency;

@@ -165,8 +165,7 @@ Duration NativeTraining::reduce_length(std::size_t ranks) const {
   const auto nodes =
       static_cast<std::int64_t>(math::ceil_div(ranks, std::max(1U, config_.job.workers_per_node)));
   if (nodes < 2) return {};
-  const std::int64_t bytes =
-      math::mul_div(config_.training.gradient_bytes, 2 * (nodes - 1), nodes);
+  const std::int64_t bytes = math::mul_div(config_.training.gradient_bytes, 2 * (nodes - 1), nodes);
   const std::int64_t rate = std::max<std::int64_t>(config_.network.bandwidth_bytes_per_second, 1);
   const std::int64_t hops = math::mul_sat(2 * (nodes - 1), config_.network.latency.count());
   return Duration(math::add_sat(math::mul_div(bytes, 1'000'000'000, rate), hops));
@@ -192,6 +191,11 @@ void NativeTraining::tell_begun(Joint& joint, Duration length) {
   const Process& first = *process(joint.slots[0]);
   event.state = *first.machine.held();
   tell(*hands_of(first.agent), event);
+}
+
+std::optional<policy::GradientStats> NativeTraining::stats_of(const Lanes& sum) const {
+  if (rules_.batch.mode != policy::BatchMode::kAdaScale) return std::nullopt;
+  return gradient_stats(sum);
 }
 
 void NativeTraining::reduce(Process& worker, const ReduceStep& reducing) {
@@ -236,7 +240,7 @@ void NativeTraining::decide(Joint& joint) {
     worker.due_lost = false;
     const std::uint64_t bits = chance_.draw(stream, (step.value << 20) ^ rank);
     const Duration after(math::between(bits, 0, bound.count()));
-    give(worker, StepReduced{joint.round, step, joint.flags}, after);
+    give(worker, StepReduced{joint.round, step, joint.flags, stats_of(sum)}, after);
   }
 }
 

@@ -59,11 +59,12 @@ void NativeTraining::take(Process& worker, const WorkerEffect& effect) {
   } else if (const auto* says = std::get_if<TellAgent>(&effect)) {
     told_agent(worker, says->says);
   } else if (const auto* arm = std::get_if<ArmWorkerTimer>(&effect)) {
-    Event event{.kind = EventKind::kOrphan, .node = static_cast<std::uint32_t>(worker.node().value)};
+    Event event{.kind = EventKind::kOrphan,
+                .node = static_cast<std::uint32_t>(worker.node().value)};
     event.a = worker.id;
     const LocalClock& clock = world_.clock(worker.node());
-    worker.orphan.arm(timeline_.queue, clock, timeline_.now, clock.local(timeline_.now) + arm->after,
-                      event);
+    worker.orphan.arm(timeline_.queue, clock, timeline_.now,
+                      clock.local(timeline_.now) + arm->after, event);
   } else if (const auto* peer = std::get_if<TellPeer>(&effect)) {
     tell_peer(worker, *peer);
   } else if (const auto* connecting = std::get_if<Connect>(&effect)) {
@@ -213,9 +214,9 @@ bool NativeTraining::fetched(Process& worker, const Event& event) {
   const Process* source = neighbour(worker, part.side);
   const bool same = source != nullptr && source != &worker && source->machine.holds_resume() &&
                     source->machine.placed() == part.round;
-  const bool reached = same && !frozen(*source) &&
-                       (world_.connected(source->node(), worker.node()) ||
-                        source->node() == worker.node());
+  const bool reached =
+      same && !frozen(*source) &&
+      (world_.connected(source->node(), worker.node()) || source->node() == worker.node());
   if (!reached) {
     run(worker, FetchFailed{part.round, part.side});
     return true;
@@ -260,6 +261,7 @@ void NativeTraining::swap_in(Process& worker, const SwapIn& swap) {
 // between.
 void NativeTraining::apply_step(Process& worker, const ApplyStep& apply) {
   const StepApplied done{apply.round, apply.step};
+  worker.rate = apply.rate;
   const math::Stream stream = Chance::stream(Purpose::kApply, worker.id);
   const std::uint64_t drawn_bits = chance_.draw(stream, worker.applies++);
   if ((drawn_bits & 15) == 0) {
@@ -285,7 +287,7 @@ void NativeTraining::applied(Process& worker, const StepApplied& done) {
                         (worker.machine.phase() == Worker::Phase::kApplying ||
                          worker.machine.phase() == Worker::Phase::kCatchingUp);
   if (!expected) return;
-  apply(worker.weights, worker.reduced, 1);
+  apply(worker.weights, worker.reduced, worker.rate.q32);
 }
 
 // ---- Saves
@@ -318,8 +320,8 @@ void NativeTraining::stored(Process& worker) {
   const StoreShare done = *worker.store;
   worker.store.reset();
   SaveReport report = done.save;
-  report.bytes = static_cast<std::uint64_t>(
-      config_.training.state_bytes / std::max(1U, done.world_size));
+  report.bytes =
+      static_cast<std::uint64_t>(config_.training.state_bytes / std::max(1U, done.world_size));
   report.digest = next_lineage(report.lineage, report.step, report.round).value;
   const Storage::SaveKey key{report.step, report.round};
   storage_.share_stored(key, report.lineage, done.rank, done.world_size);

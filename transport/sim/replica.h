@@ -2,6 +2,7 @@
 // exactly which samples were applied, in which order, with which learning rates.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -11,6 +12,8 @@
 #include "core/data/shares.h"
 #include "core/math/digest.h"
 #include "core/math/random.h"
+#include "core/policy/adascale.h"
+#include "core/policy/learning_rate.h"
 
 namespace elastic::sim {
 
@@ -62,6 +65,16 @@ inline void apply(Weights& weights, const Lanes& gradient_sum, std::uint64_t rat
   }
 }
 
+// Statistics such as a training would have, as a function of the gradient alone.
+inline policy::GradientStats gradient_stats(const Lanes& sum) {
+  policy::GradientStats stats;
+  stats.count = 8;
+  stats.mean_square_q32 = (sum[0] >> 30) + (std::uint64_t{1} << 32);
+  stats.square_mean_q32 = stats.mean_square_q32 / 8 + (sum[1] >> 33);
+  stats.square_mean_q32 = std::min(stats.square_mean_q32, stats.mean_square_q32);
+  return stats;
+}
+
 inline std::uint64_t digest_of(const Weights& weights) {
   math::Digest digest;
   for (const std::uint64_t lane : weights.lanes) digest.add(lane);
@@ -80,7 +93,7 @@ class Undisturbed {
   void advance() {
     const data::Batch batch = data::batch_at(data_, cursor_, global_batch_);
     const Lanes sum = gradient(weights_, data_.seed, batch.epoch, {batch.first, batch.size});
-    apply(weights_, sum, 1);
+    apply(weights_, sum, policy::kUnchanged.q32);
     cursor_ = data::advance(data_, cursor_, batch);
     ++step_.value;
   }

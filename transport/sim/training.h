@@ -23,10 +23,10 @@
 namespace elastic::sim {
 
 enum class GroupAction : std::uint8_t {
-  kLoaded,     // state read from a checkpoint (b: transfer)
-  kStored,     // its share of a save is durable (b: transfer)
-  kEntered,    // communicators are set up
-  kStartedUp,  // the program reached its first barrier
+  kLoaded,      // state read from a checkpoint (b: transfer)
+  kStored,      // its share of a save is durable (b: transfer)
+  kEntered,     // communicators are set up
+  kStartedUp,   // the program reached its first barrier
   kTerminated,  // end of SIGTERM's handling
   kFinishExit,  // the program is through
   kCrash,       // lost a peer, ends with an error
@@ -69,13 +69,13 @@ struct WorkerGroup {
   std::uint64_t run = 0;               // index of that round's Run plus one, while it is a member
   std::optional<StatePoint> held;
   TransferId load;
-  bool arrived = false;  // at the program's first barrier
+  bool arrived = false;         // at the program's first barrier
   std::vector<Event> deferred;  // of a group that stands still
   std::uint64_t entry_epoch = 0;
-  bool terminating = false;              // SIGTERM has reached it: it contributes nothing more
-  bool by_agent = false;                 // the agent (or its supervisor) ends it
-  bool stopped = false;                  // SIGSTOP of the supervisor
-  Time lease_from{};                     // local clock
+  bool terminating = false;  // SIGTERM has reached it: it contributes nothing more
+  bool by_agent = false;     // the agent (or its supervisor) ends it
+  bool stopped = false;      // SIGSTOP of the supervisor
+  Time lease_from{};         // local clock
   std::optional<Supervisor> supervisor;
   LazyTimer tree;
   std::optional<Save> save;
@@ -100,8 +100,8 @@ struct Run {
   RoundId round;
   Phase phase = Phase::kGathering;
   bool live = true;
-  bool broken = false;       // a member has left or died: no further step
-  bool active = false;       // all members run and reach each other
+  bool broken = false;  // a member has left or died: no further step
+  bool active = false;  // all members run and reach each other
   bool hang_armed = false;
   std::vector<std::uint64_t> slots;  // group ids by group rank; 0: not (or no longer) here
   std::vector<NodeId> nodes;         // by group rank, as far as known

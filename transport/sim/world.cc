@@ -1,5 +1,3 @@
-#include "transport/sim/native.h"
-#include "transport/sim/training.h"
 #include "transport/sim/world.h"
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 #include <variant>
 
 #include "core/assert.h"
+#include "transport/sim/native.h"
+#include "transport/sim/training.h"
 #include "transport/sim/world_impl.h"
 
 namespace elastic::sim {

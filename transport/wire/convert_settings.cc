@@ -41,8 +41,8 @@ static void write(const JobConfig& job, pb::JobConfig& out) {
   const auto& [min_nodes, max_nodes, node_unit, workers_per_node, workers, journal, journal_host,
                detection_target, bounds, orphan_bound, journal_lost_after, last_call, last_call_cap,
                join_timeout, growth, cool_down, resize_deadline, restart_policy, max_restarts,
-               budget_reset, stop_grace, keep_saves, restart_back_off, churn_back_off, max_churn, no_progress,
-               health, flaps, growth_pays] = job;
+               budget_reset, stop_grace, keep_saves, restart_back_off, churn_back_off, max_churn,
+               no_progress, health, flaps, growth_pays] = job;
   out.set_min_nodes(min_nodes);
   out.set_max_nodes(max_nodes);
   out.set_node_unit(node_unit);
