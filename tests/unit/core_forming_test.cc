@@ -149,6 +149,7 @@ TEST_F(FormingTest, going_back_resumes_the_checkpoint_whatever_members_hold) {
   survivor(1, 5), survivor(2, 5), survivor(3, 5);
   journal_.checkpoint = Checkpoint{Step{3}, kWorld, Lineage{103}, 0};
   journal_.checkpoint_record = RecordNo{2};
+  journal_.saves = {{RecordNo{2}, *journal_.checkpoint}};
   EXPECT_EQ(decided(), "n1 n2 n3 at 5");
   go_back_ = true;
   EXPECT_EQ(decided(), "n1 n2 n3 saved 3");
@@ -162,6 +163,7 @@ TEST_F(FormingTest, what_was_abandoned_is_never_resumed) {
   }
   journal_.checkpoint = Checkpoint{Step{3}, RoundId{kLife, 0}, Lineage{103}, 0};
   journal_.checkpoint_record = RecordNo{2};
+  journal_.saves = {{RecordNo{2}, *journal_.checkpoint}};
   EXPECT_EQ(decided(), "n1 n2 n3 at 5");
   journal_.world->abandoned_below = kWorld;
   EXPECT_EQ(decided(), "n1 n2 n3 saved 3");
