@@ -281,6 +281,11 @@ void CheckpointOracle::judge_save(Time now, const NumberedRecord& numbered,
   counted();
   const RoundTruth* round = truth().round(save.round);
   if (round == nullptr) return wrong("a save of a recorded round", "no such World");
+  if (round != truth().newest_round()) {
+    return wrong(
+        fmt::format("a save of {}, the newest", in_words(truth().newest_round()->world.round)),
+        fmt::format("one of {}, which is over", in_words(save.round)));
+  }
   const std::optional<Step> by_all = round->held_by_all();
   if (!by_all || save.step > *by_all || save.step < round->world.resume.state.step) {
     return wrong(fmt::format("all members of {} held step {}", in_words(save.round),

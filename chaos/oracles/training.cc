@@ -114,7 +114,9 @@ WeightsOracle::Trained WeightsOracle::trained_from(const Trained& before,
   const sim::Lanes sum = sim::gradient(before.weights, rules_.data.seed, event.batch.epoch, whole);
   sim::apply(after.weights, sum, policy::ramp_at(after.ramp, samples).q32);
   if (adaptive) after.noise.add(sim::gradient_stats(sum), size, rules_.batch.reference_batch);
-  after.next = data::advance(rules_.data, before.next, event.batch);
+  // A batch from elsewhere is for `samples` to judge.
+  const data::Cursor from{event.batch.epoch, event.batch.first.value};
+  after.next = from == before.next ? data::advance(rules_.data, from, event.batch) : event.cursor;
   return after;
 }
 

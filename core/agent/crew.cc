@@ -124,11 +124,12 @@ void Crew::tell_prepared(std::vector<Input>& to_agent) {
 
 void Crew::tell_entered(std::vector<Input>& to_agent) {
   const RoundId round = hands_.front().entered;
-  const bool all = std::all_of(hands_.begin(), hands_.end(),
-                               [&](const Hand& h) { return h.alive && h.entered == round; });
+  const bool all = std::all_of(hands_.begin(), hands_.end(), [&](const Hand& h) {
+    return h.alive && h.entered == round && h.left_for <= round;
+  });
   if (!all || round <= told_entered_) return;
   told_entered_ = round;
-  ELASTIC_ASSERT(hands_.front().held.has_value());
+  ELASTIC_ASSERT(held().has_value());
   to_agent.emplace_back(WorkersEntered{round, *held()});
 }
 

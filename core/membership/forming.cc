@@ -315,10 +315,12 @@ Forming close(const FormingView& view, const std::vector<const Peer*>& in, Resum
   }
   Forming forming;
   forming.resume = std::move(choice);
+  bool twice = ELASTIC_MUTANT("join_counted_twice") && chosen.size() < view.job.max_nodes;
   for (const Peer* peer : chosen) {
     forming.members.push_back({peer->beat.from, peer->beat.workers});
-    const bool twice = ELASTIC_MUTANT("join_counted_twice") && !was_member(view, peer->beat.from);
-    if (twice) forming.members.push_back(forming.members.back());
+    if (!twice || was_member(view, peer->beat.from)) continue;
+    twice = false;
+    forming.members.push_back(forming.members.back());
   }
   return forming;
 }

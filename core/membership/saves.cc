@@ -33,9 +33,8 @@ const Peer* Coordinator::first_member(const JournalView& view) const {
 
 void Coordinator::note_save(const Beat& beat, const JournalView& view) {
   const SaveReport& report = *beat.saved;
-  if (!view.world) return;
-  // A save whose round died is abandoned.
-  if (report.round != view.world->round && !ELASTIC_MUTANT("commit_not_fenced")) return;
+  if (!view.world || report.round != view.world->round)
+    return;  // a save whose round died is abandoned
   if (covered(view, report.round, report.step)) return;
   const std::size_t at = index_of(*view.world, beat.from.node);
   if (at == view.world->members.size() || view.world->members[at].agent != beat.from) return;
@@ -61,9 +60,7 @@ void Coordinator::ask_for_manifest(const JournalView& view, Effects& effects) {
   }
   if (manifest_for_ || !saving_ || !view.world) return;
   const World& world = *view.world;
-  const bool fenced = !ELASTIC_MUTANT("commit_not_fenced");
-  if (fenced && saving_->report.round != world.round) return;
-  if (saving_->in.size() < world.members.size()) return;
+  if (saving_->report.round != world.round || saving_->in.size() < world.members.size()) return;
   ManifestOrder order{saving_->report.round, saving_->report.step, saving_->report.lineage, {}};
   for (const Member& member : world.members) {
     const auto share = saving_->in.find(member.agent.node);

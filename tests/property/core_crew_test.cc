@@ -44,8 +44,10 @@ TEST(CrewProperty, tells_the_agent_only_what_all_living_workers_have_done_and_ea
               RC_ASSERT(in->round > told_entered);
               told_entered = in->round;
               any_entered = true;
-              for (std::uint32_t rank = 0; rank < size; ++rank)
+              for (std::uint32_t rank = 0; rank < size; ++rank) {
                 RC_ASSERT(alive[rank] && entered[rank] == in->round);
+                RC_ASSERT(left[rank] <= in->round);
+              }
             }
             if (const auto* out = std::get_if<WorkersLeft>(&one)) {
               RC_ASSERT(out->for_round > told_left);

@@ -25,10 +25,10 @@ T below(T bound) {
 struct Bench {
   Bench() {
     rules.data.samples = 40;
-    rules.data.max_steps = 25;
+    rules.data.max_steps = 6;
     rules.batch.reference_batch = 7;
     rules.save_every = milliseconds(30);
-    timeouts.orphan = milliseconds(400);
+    timeouts.orphan = milliseconds(200);
     worker.emplace(rules, timeouts);
     WorkerEffects effects;
     worker->start(now, 0, effects);
@@ -178,7 +178,7 @@ struct Bench {
   void random_input() {
     const auto side = below(2) == 0 ? Side::kPrevious : Side::kNext;
     const std::uint64_t step = worker->held() ? worker->held()->step.value : 0;
-    switch (below(12)) {
+    switch (below(20)) {
       case 0:
         if (worker->phase() == Worker::Phase::kOutside || below(8) == 0)
           give(TakePlace{some_place(), 0});
@@ -206,6 +206,7 @@ struct Bench {
         return;
       }
       case 6:
+        if (below(3) != 0) return;
         lease_from = std::max(lease_from, now - milliseconds(below(20)));
         give(RenewLease{lease_from, {}});
         return;
@@ -241,7 +242,7 @@ TEST(WorkerProperty, contributes_to_nothing_below_the_round_it_left_for_and_tear
         Bench bench;
         bool entered = false, filled = false, loaded = false, caught_up = false;
         bool while_applying = false, stopped = false, finished = false, saved = false;
-        const int inputs = *rc::gen::inRange(40, 400);
+        const int inputs = *rc::gen::inRange(40, 600);
         for (int i = 0; i < inputs; ++i) {
           const Worker::Phase before = bench.worker->phase();
           const RoundId left_for = bench.worker->left_for();
@@ -314,7 +315,7 @@ TEST(WorkerProperty, takes_each_sample_once_whatever_rounds_it_goes_through) {
           inputs.erase(inputs.begin());
           effects.clear();
           now += milliseconds(1);
-          if (std::holds_alternative<StepComputed>(input) && below(6) == 0) {
+          if (std::holds_alternative<StepComputed>(input) && below(6) == 5) {
             ++cancelled;
             ++round;
             worker.step(now, LeaveRound{{kLife, round}, false}, effects);

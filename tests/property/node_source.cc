@@ -86,7 +86,9 @@ Record Source::record() {
       if (chance(3)) world.abandoned_below = round();
       if (chance(3)) world.starts_counted.push_back({agent(), FailureNo{below(4)}});
       if (chance(3))
-        world.pace = {{below(4), milliseconds(below(900))}, {}, milliseconds(below(9))};
+        world.pace = {{below(4), std::chrono::milliseconds(below(900))},
+                      {},
+                      std::chrono::milliseconds(below(9))};
       some.body = world;
       break;
     }

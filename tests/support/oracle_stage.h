@@ -21,7 +21,9 @@ namespace elastic::test {
 // journal of life 7.
 class OracleStage final : public chaos::WorldView {
  public:
-  explicit OracleStage(WorkerKind workers = WorkerKind::kNative) : config_(configured(workers)) {
+  explicit OracleStage(WorkerKind workers = WorkerKind::kNative, std::uint64_t total_steps = 1000)
+      : config_(configured(workers)) {
+    config_.training.total_steps = total_steps;
     timeouts_ = std::get<Timeouts>(derive_timeouts(config_.job));
     oracles_.emplace(config_, timeouts_);
     oracles_->watch(*this);

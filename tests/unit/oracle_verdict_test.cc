@@ -8,8 +8,7 @@ namespace {
 using sim::WorkerEventKind;
 
 TEST(VerdictOracle, is_silent_when_the_last_step_is_saved) {
-  OracleStage stage;
-  stage.config().training.total_steps = 3;
+  OracleStage stage(WorkerKind::kNative, 3);
   stage.run_round_one(3);
   for (std::uint64_t node = 1; node <= 3; ++node)
     stage.worker(WorkerEventKind::kSaved, node, 1, OracleStage::state(1, 3, 103));
@@ -20,8 +19,7 @@ TEST(VerdictOracle, is_silent_when_the_last_step_is_saved) {
 }
 
 TEST(VerdictOracle, speaks_when_success_is_recorded_and_the_last_step_is_not_saved) {
-  OracleStage stage;
-  stage.config().training.total_steps = 4;
+  OracleStage stage(WorkerKind::kNative, 4);
   stage.run_round_one(3);
   for (std::uint64_t node = 1; node <= 3; ++node)
     stage.worker(WorkerEventKind::kSaved, node, 1, OracleStage::state(1, 3, 103));
