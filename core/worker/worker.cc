@@ -86,6 +86,8 @@ bool Worker::holds_resume() const { return in_round() && phase_ > Phase::kCatchi
 void Worker::end(WorkerEffects& effects) {
   ELASTIC_ASSERT(phase_ != Phase::kEnded);
   phase_ = Phase::kEnded;
+  planned_for_ = {};
+  pending_for_ = {};
   effects.push_back(EndWorker{});
 }
 
