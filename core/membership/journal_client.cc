@@ -175,10 +175,6 @@ JournalEvent JournalClient::on_answer(Time now, const JournalAnswer& answer, Eff
       view_.apply(entry);
       event.news = true;
       settle_pending(entry.record, event);
-    } else if (ELASTIC_MUTANT("unknown_is_lost") &&
-               answer.outcome == JournalAnswer::Outcome::kUnknown) {
-      pending_.reset();
-      event.append_lost = true;
     } else {
       append_after_read_ = true;
       if (flying_ticket_ == 0) {

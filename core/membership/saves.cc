@@ -11,7 +11,6 @@
 #include "core/assert.h"
 #include "core/checkpoint/retention.h"
 #include "core/membership/coordinator.h"
-#include "core/mutants.h"
 
 namespace elastic {
 namespace {
@@ -84,8 +83,9 @@ bool Coordinator::commit_save(Time now, JournalClient& journal, Effects& effects
   const Peer* first = first_member(view);
   if (first == nullptr || !first->beat.manifest) return false;
   const ManifestReport& written = *first->beat.manifest;
-  const bool of_newest = written.round == view.world->round || ELASTIC_MUTANT("commit_not_fenced");
-  if (!of_newest || covered(view, written.round, written.step)) return false;
+  if (written.round != view.world->round || covered(view, written.round, written.step)) {
+    return false;
+  }
   journal.append(now, Checkpoint{written.step, written.round, written.lineage, written.digest},
                  effects);
   return true;

@@ -230,7 +230,8 @@ void Ring::use(const ChunkHeader& header, Place place, RingEffects& effects) {
   ELASTIC_ASSERT(!has(place));
   arrived_[static_cast<std::size_t>(place.phase)][place.index] = true;
   --missing_;
-  if (header.phase == ChunkPhase::kReduce) effects.push_back(ReduceChunk{header});
+  const bool lost = ELASTIC_MUTANT("applied_before_all_is_reduced") && header.offset == 0;
+  if (header.phase == ChunkPhase::kReduce && !lost) effects.push_back(ReduceChunk{header});
   if (header.phase == ChunkPhase::kCopy) effects.push_back(StoreChunk{header});
   pass_on(header, effects);
   const bool last_of_broadcast = header.phase == ChunkPhase::kCopy &&
@@ -274,8 +275,7 @@ void Ring::send_own(RingEffects& effects) const {
 void Ring::finish_if_whole(RingEffects& effects) {
   ELASTIC_ASSERT(collective_.has_value());
   ELASTIC_ASSERT(!left_);
-  const std::uint64_t too_few = ELASTIC_MUTANT("applied_before_all_is_reduced") ? 1 : 0;
-  if (done_ || missing_ > too_few) return;
+  if (done_ || missing_ > 0) return;
   done_ = true;
   effects.push_back(CollectiveDone{collective_->id});
 }
