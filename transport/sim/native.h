@@ -89,6 +89,7 @@ class NativeTraining final : public Workforce {
     AgentId agent;
     std::uint32_t local_rank = 0;
     bool alive = true;
+    bool by_agent = false;  // its agent ends it
     std::uint32_t freezes = 0;
     std::vector<Event> deferred;  // what came while it stood still
     Worker machine;
@@ -130,7 +131,6 @@ class NativeTraining final : public Workforce {
     std::vector<std::uint64_t> processes;  // ids by local rank; 0: none
     std::uint32_t preparation = 0;
     bool terminating = false;  // SIGTERM has reached them: they contribute nothing more
-    bool by_agent = false;     // the agent ends them
     bool inside = false;       // in a round, as far as observers were told
     RoundId placed;
     std::pair<RoundId, Step> applied;  // newest that observers were told of

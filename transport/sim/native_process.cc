@@ -214,12 +214,12 @@ void NativeTraining::signal_kill(Process& worker) {
 void NativeTraining::stop_workers(AgentId agent, bool kill) {
   Hands* hands = hands_of(agent);
   if (hands == nullptr) return;
-  hands->by_agent = true;
   const bool term = !kill && !hands->terminating;
   if (term) hands->terminating = true;
   for (const std::uint64_t id : hands->processes) {
     Process* worker = process(id);
     if (worker == nullptr) continue;
+    worker->by_agent = true;
     if (kill) {
       signal_kill(*worker);
     } else if (term) {
@@ -234,16 +234,20 @@ void NativeTraining::stop_workers(AgentId agent, bool kill) {
 void NativeTraining::kill_worker(AgentId agent, std::uint32_t rank) {
   Hands* hands = hands_of(agent);
   if (hands == nullptr || rank >= hands->processes.size()) return;
-  hands->by_agent = true;
-  if (Process* worker = process(hands->processes[rank])) signal_kill(*worker);
+  Process* worker = process(hands->processes[rank]);
+  if (worker == nullptr) return;
+  worker->by_agent = true;
+  signal_kill(*worker);
 }
 
 void NativeTraining::kill_leftovers(AgentId agent) {
   for (const auto& hands : hands_[agent.node.value]) {
     if (hands->agent == agent) continue;
-    hands->by_agent = true;
     for (const std::uint64_t id : hands->processes) {
-      if (Process* worker = process(id)) signal_kill(*worker);
+      Process* worker = process(id);
+      if (worker == nullptr) continue;
+      worker->by_agent = true;
+      signal_kill(*worker);
     }
   }
   world_.tell_agent(agent, kLeftoversTake, LeftoversKilled{});
@@ -256,7 +260,6 @@ void NativeTraining::kill_leftovers(AgentId agent) {
 void NativeTraining::end_process(Process& worker, ExitStatus status, bool silent) {
   if (!worker.alive) return;
   Hands& hands = *hands_of(worker.agent);
-  const auto held = worker.machine.held();
   const RoundId round =
       worker.machine.phase() == Worker::Phase::kOutside ? RoundId{} : worker.machine.placed();
   drop_from_joint(worker, !silent);
@@ -275,10 +278,10 @@ void NativeTraining::end_process(Process& worker, ExitStatus status, bool silent
     WorkerEvent event{};
     event.kind = WorkerEventKind::kExited;
     event.round = round;
-    event.state = held.value_or(StatePoint{});
+    event.state = held_on(worker.node()).value_or(StatePoint{});
     event.local_rank = worker.local_rank;
     event.status = status;
-    event.by_agent = hands.by_agent;
+    event.by_agent = worker.by_agent;
     event.node = hands.agent.node;
     event.life = hands.agent.life;
     world_.tell_observers(event);
@@ -483,7 +486,6 @@ bool NativeTraining::on_process(const EventQueue::Due& due) {
     }
     case ProcessAction::kPrepared: {
       Hands& hands = *hands_of(worker->agent);
-      hands.by_agent = false;  // what ends from now on ends by itself, until the agent acts
       crew_step(hands, CrewPrepared{worker->local_rank}, kExitSeen);
       return true;
     }

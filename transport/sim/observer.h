@@ -30,7 +30,7 @@ enum class WorkerEventKind : std::uint8_t {
   kContinued,  // SIGCONT
   kFrozen,
   kThawed,    // a fault: worker `local_rank`, or all if local_rank == kAllRanks
-  kExited,    // one worker ended: local_rank, status
+  kExited,    // one worker ended: local_rank, status; native: state is what the others hold
   kGone,      // none is left, or the machine is
   kSaved,     // its share of the save of state is durable
   kFinished,  // holds the last step
