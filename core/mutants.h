@@ -15,7 +15,10 @@ struct Mutant {
   std::string_view oracle;  // that must find it
 };
 
+// Found by the oracles of chaos/ in the standard scenarios.
 std::span<const Mutant> all();
+// Found by the judges of tests/support/disk_stage.h, on a disk of their own.
+std::span<const Mutant> on_disk();
 // False when no mutant has that name. An empty name switches off.
 bool activate(std::string_view name);
 bool active(std::string_view name);

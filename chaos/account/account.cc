@@ -27,7 +27,10 @@ Duration step_time(const sim::WorldConfig& config, std::uint32_t nodes) {
   const sim::TrainingModel& t = config.training;
   const std::uint64_t workers = std::uint64_t{nodes} * config.job.workers_per_node;
   if (workers == 0) return Duration::max();
-  const auto share = static_cast<std::int64_t>(math::ceil_div(t.global_batch, workers));
+  const policy::BatchRule rule = sim::batch_rule(config.job, t);
+  const auto ranks = static_cast<std::uint32_t>(std::min<std::uint64_t>(workers, UINT32_MAX));
+  const auto share =
+      static_cast<std::int64_t>(math::ceil_div(policy::global_batch(rule, ranks), workers));
   const std::int64_t compute = math::mul_sat(t.compute_per_sample.count(), share);
   const std::int64_t bytes = math::mul_div(t.gradient_bytes, 2 * (std::int64_t{nodes} - 1), nodes);
   const std::int64_t reduce =

@@ -46,7 +46,7 @@ struct SizePoint {
   bool operator==(const SizePoint&) const = default;
 };
 
-constexpr std::size_t kRoundCauses = static_cast<std::size_t>(RoundCause::kAdopted) + 1;
+constexpr std::size_t kRoundCauses = static_cast<std::size_t>(RoundCause::kSaveBroken) + 1;
 constexpr std::size_t kFaultKindCount =
     static_cast<std::size_t>(sim::FaultKind::kStorageUnreachable) + 1;
 

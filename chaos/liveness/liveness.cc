@@ -282,7 +282,8 @@ Duration liveness_bound(const sim::WorldConfig& config, const Timeouts& t) {
   const Duration step =
       training.compute_per_sample * share + training.step_overhead +
       transfer(2 * training.gradient_bytes, config.network.bandwidth_bytes_per_second);
-  return config.agent_boot + stop + election + deaths + start_up + change * kChanges +
+  const Duration back_off = std::max(job.restart_back_off.cap, job.churn_back_off.cap) * kChanges;
+  return config.agent_boot + back_off + stop + election + deaths + start_up + change * kChanges +
          job.cool_down + (step * 2 + training.copy_stall) * kStepsToShow;
 }
 

@@ -6,11 +6,16 @@
 
 #include "chaos/oracles/narrator.h"
 #include "chaos/oracles/truth.h"
+#include "core/math/integer.h"
 
 namespace elastic::chaos {
 namespace {
 
 constexpr Duration kLookEvery{std::chrono::seconds(1)};
+
+// The most that a coordinator's clock may have shown in so much true time: faults let clocks run up
+// to a tenth too fast.
+Duration at_most(Duration elapsed) { return elapsed + elapsed / 8 + Duration(1); }
 
 }  // namespace
 
@@ -24,8 +29,9 @@ BudgetsOracle::BudgetsOracle(Bench bench)
           {.name = "budgets",
            .title = "a budget was spent wrongly",
            .promise = "The restart budget is spent by the program's own failures alone, once each, "
-                      "and never beyond its limit.",
-           .interests = kOnRecord | kOnWorker},
+                      "and never beyond its limit; no coordinator forgets what was spent, or who "
+                      "was lost too often.",
+           .interests = kOnRecord | kOnWorker | kOnNote},
           std::move(bench)) {}
 
 bool BudgetsOracle::counts(const ExitStatus& status) const {
@@ -41,6 +47,81 @@ void BudgetsOracle::on_worker(Time /*now*/, const sim::WorkerEvent& event) {
   // entered, or in none that counts. Both pay.
   if (event.round) ++unpaid_[event.round];
   if (!event.round || group == nullptr || group->left_for > event.round) ++unpaid_starts_;
+}
+
+void BudgetsOracle::on_note(Time now, AgentId by, const Note& note) {
+  const bool recording = note.kind == NoteKind::kWaiting &&
+                         note.a == static_cast<std::uint64_t>(WaitReason::kRecording);
+  if (recording) recording_[by] = now;
+}
+
+Time BudgetsOracle::written(AgentId writer, Time landed) const {
+  const auto at = recording_.find(writer);
+  return at == recording_.end() ? landed : std::min(at->second, landed);
+}
+
+// Counts only grow, unless a round was long enough to clear them.
+void BudgetsOracle::judge_spent(Time now, const NumberedRecord& numbered, const RoundTruth& before,
+                                const World& world) {
+  const Budgets& old = before.world.budgets;
+  const Budgets& spent = world.budgets;
+  const auto wrong = [&](std::string expected, std::string found) {
+    violated(now, {.agent = numbered.record.writer,
+                   .round = world.round,
+                   .expected = std::move(expected),
+                   .found = std::move(found)});
+  };
+  const bool cleared = at_most(now - before.landed) >= job().budget_reset;
+  counted();
+  if (!cleared && spent.restarts_used < old.restarts_used) {
+    wrong(fmt::format("{} restarts used, as before, or more", old.restarts_used),
+          fmt::format("{} used", spent.restarts_used));
+  }
+  if (!cleared && spent.churn < old.churn) {
+    wrong(fmt::format("{} losses counted, as before, or more", old.churn),
+          fmt::format("{} counted", spent.churn));
+  }
+  if (spent.churn > old.churn + 1) {
+    wrong(fmt::format("at most one loss more than {}", old.churn),
+          fmt::format("{} counted", spent.churn));
+  }
+  const std::uint32_t limit = job().no_progress.failures;
+  if (world.abandoned_below == world.round && (limit == 0 || !spent.went_back)) {
+    wrong("a job goes back only after failures at the same step, and says so",
+          fmt::format("{} goes back", in_words(world.round)));
+  }
+}
+
+// A score is the one before, decayed, or more. The least half-life bounds the decay, and rounding
+// costs a unit at each of a few changes of hands.
+void BudgetsOracle::judge_flaps(Time now, const NumberedRecord& numbered, const RoundTruth& before,
+                                const World& world) {
+  if (job().flaps.tolerated == 0) return;
+  const auto at = written_.find(before.world.round);
+  const Time since = at == written_.end() ? before.landed : at->second;
+  const Duration elapsed = at_most(written(numbered.record.writer, now) - since);
+  const Duration half = policy::half_life(job().flaps, 0);
+  const std::int64_t halvings_q32 = math::mul_div(elapsed.count(), math::kOneQ32, half.count());
+  for (const policy::FlapScore& old : before.world.flaps) {
+    auto least = static_cast<std::uint32_t>(math::mul_exp2(old.score, -halvings_q32));
+    if (old.left > Duration::zero() && elapsed >= old.left) {
+      least = std::min(least, policy::taken_again_at(job().flaps));
+    }
+    constexpr std::uint32_t kRounding = 16;
+    if (least < policy::kDeparture / 16 + kRounding) continue;  // it may be forgotten by now
+    const auto found = std::find_if(world.flaps.begin(), world.flaps.end(),
+                                    [&](const auto& one) { return one.node == old.node; });
+    const std::uint32_t score = found == world.flaps.end() ? 0 : found->score;
+    counted();
+    if (score + kRounding >= least) continue;
+    violated(now, {.agent = numbered.record.writer,
+                   .round = world.round,
+                   .expected = fmt::format(
+                       "node {} has a flap score of at least {}, from {} in {} and {} of decay",
+                       old.node.value, least, old.score, in_words(before.world.round),
+                       in_words(elapsed)),
+                   .found = fmt::format("{}", score)});
+  }
 }
 
 void BudgetsOracle::judge_world(Time now, const NumberedRecord& numbered, const World& world,
@@ -73,6 +154,45 @@ void BudgetsOracle::judge_world(Time now, const NumberedRecord& numbered, const 
     if (grown > in_round) unpaid_starts_ -= std::min(unpaid_starts_, grown - in_round);
   }
   if (same_life) unpaid_.erase(unpaid_.begin(), unpaid_.upper_bound(before->world.round));
+  if (job().max_churn && world.budgets.churn > *job().max_churn) {
+    wrong(fmt::format("at most {} losses of nodes", *job().max_churn),
+          fmt::format("{} counted", world.budgets.churn));
+  }
+  if (same_life) {
+    judge_spent(now, numbered, *before, world);
+    judge_flaps(now, numbered, *before, world);
+  }
+  written_.clear();  // only the newest World is looked back at
+  written_[world.round] = written(numbered.record.writer, now);
+}
+
+// A job ends for want of progress, of machines or of luck only where its settings say so.
+void BudgetsOracle::judge_end(Time now, const NumberedRecord& numbered, const Verdict& verdict) {
+  const RoundTruth* newest = truth().newest_round();
+  const Budgets spent = newest == nullptr ? Budgets{} : newest->world.budgets;
+  const auto require = [&](bool holds, const char* expected, std::string found) {
+    counted();
+    if (holds) return;
+    violated(now, {.agent = numbered.record.writer,
+                   .round = newest == nullptr ? RoundId{} : newest->world.round,
+                   .expected = expected,
+                   .found = std::move(found)});
+  };
+  if (verdict.kind == Verdict::Kind::kGaveUp) {
+    const bool over = job().max_churn && spent.churn >= *job().max_churn;
+    require(over, "the job gives up when losses of nodes have used up the churn budget",
+            fmt::format("{} losses counted", spent.churn));
+  } else if (verdict.kind == Verdict::Kind::kTooFewNodes) {
+    require(job().health.min_healthy > 0,
+            "the job ends for too few machines where min_healthy is set", "it is not");
+  } else if (verdict.kind == Verdict::Kind::kNoProgress) {
+    const std::uint32_t limit = job().no_progress.failures;
+    const bool failed = newest != nullptr && unpaid_.count(newest->world.round) != 0;
+    require(limit > 0 && failed && spent.no_progress + 1 >= limit,
+            "the job ends without progress after as many failures in a row as are set",
+            fmt::format("{} failures at step {} before this round, {}", spent.no_progress,
+                        spent.stuck_at.value, failed ? "a further one" : "no further one"));
+  }
 }
 
 void BudgetsOracle::judge_verdict(Time now, const NumberedRecord& numbered,
@@ -97,6 +217,7 @@ void BudgetsOracle::on_record(Time now, const NumberedRecord& numbered, JournalL
     judge_world(now, numbered, *world, life);
   } else if (const auto* verdict = std::get_if<Verdict>(&numbered.record.body)) {
     judge_verdict(now, numbered, *verdict);
+    judge_end(now, numbered, *verdict);
   }
 }
 

@@ -11,14 +11,14 @@ namespace {
 using sim::NodeEventKind;
 using sim::WorkerEventKind;
 
-constexpr std::array<std::string_view, 7> kCauses{
-    "the job starts",  "a node was lost",         "a worker failed",  "an announced change",
-    "members cut off", "a member did not follow", "a new coordinator"};
-constexpr std::array<std::string_view, 4> kVerdicts{"succeeded", "the program failed", "gave up",
-                                                    "stopped"};
-constexpr std::array<std::string_view, 7> kExits{
-    "the job succeeded", "the program failed",  "the job gave up",      "the job was stopped",
-    "it left the job",   "the journal is lost", "no round came in time"};
+constexpr std::array<std::string_view, 8> kCauses{
+    "the job starts",  "a node was lost",         "a worker failed",   "an announced change",
+    "members cut off", "a member did not follow", "a new coordinator", "a save is broken"};
+constexpr std::array<std::string_view, 5> kVerdicts{"succeeded", "the program failed", "gave up",
+                                                    "stopped", "no save can be used"};
+constexpr std::array<std::string_view, 8> kExits{
+    "the job succeeded", "the program failed",  "the job gave up",       "the job was stopped",
+    "it left the job",   "the journal is lost", "no round came in time", "no save can be used"};
 
 template <std::size_t N>
 std::string_view pick(const std::array<std::string_view, N>& names, std::uint64_t index) {
@@ -117,6 +117,9 @@ void Narrator::on_note(Time now, std::uint64_t event, AgentId by, const Note& no
       return say(fmt::format("refuses an order of record {}", note.a));
     case NoteKind::kJournalFounded:
       return say("founds the journal anew");
+    case NoteKind::kSaveBroken:
+      return say(fmt::format("finds the save of record {} broken", note.a));
+    case NoteKind::kRetired:
     case NoteKind::kWorldRecorded:  // told from the record itself
     case NoteKind::kBeatAcked:
     case NoteKind::kCheckpoint:
@@ -142,6 +145,8 @@ void Narrator::on_record(Time now, std::uint64_t event, const NumberedRecord& nu
     tell(now, event,
          head + fmt::format("checkpoint of step {}, {}", grouped(save->step.value),
                             in_words(save->round)));
+  } else if (const auto* retire = std::get_if<Retire>(&numbered.record.body)) {
+    tell(now, event, head + fmt::format("{} older saves are retired", retire->saves.size()));
   } else if (const auto* verdict = std::get_if<Verdict>(&numbered.record.body)) {
     tell(now, event,
          head + fmt::format("verdict, {}",

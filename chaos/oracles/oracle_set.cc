@@ -8,7 +8,9 @@
 #include "chaos/oracles/leases.h"
 #include "chaos/oracles/rounds.h"
 #include "chaos/oracles/steps.h"
+#include "chaos/oracles/training.h"
 #include "chaos/oracles/upkeep.h"
+#include "chaos/oracles/verdict.h"
 #include "chaos/oracles/world_view.h"
 #include "core/assert.h"
 
@@ -57,10 +59,13 @@ OracleSet::OracleSet(const sim::WorldConfig& config, const Timeouts& timeouts,
   add<CommittedStepsOracle>();
   add<LineageOracle>();
   add<OneStepApartOracle>();
+  add<SamplesOracle>();
+  add<WeightsOracle>();
   add<CheckpointOracle>();
   add<LeasesOracle>();
   add<StopsOracle>();
   add<BudgetsOracle>();
+  add<VerdictOracle>();
   add<DeathsOracle>();
   add<AccountedOracle>();
   add<MessagesOracle>();

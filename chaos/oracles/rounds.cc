@@ -248,7 +248,11 @@ void RanksOracle::judge_displacement(Time now, const NumberedRecord& numbered, c
                         heard->second.left_for >= world.round;
     const bool sits_out = std::find(world.sitting_out.begin(), world.sitting_out.end(),
                                     member.agent.node) != world.sitting_out.end();
-    if (!was_in || sits_out) continue;
+    const bool suppressed =
+        std::any_of(world.flaps.begin(), world.flaps.end(), [&](const policy::FlapScore& flap) {
+          return flap.node == member.agent.node && flap.left > Duration::zero();
+        });
+    if (!was_in || sits_out || suppressed) continue;
     counted();
     if (newcomer == world.members.end() || is_in(world, member.agent)) continue;
     violated(now, {.agent = member.agent,

@@ -49,6 +49,15 @@ void CommittedStepsOracle::judge_world(Time now, const NumberedRecord& numbered,
   }
   counted();
   if (resume.step >= committed_.step) return;
+  if (world.abandoned_below == world.round && job().no_progress.failures > 0) {
+    // The operator has asked for it; whether it was due is for the budgets oracle to say.
+    const Checkpoint* save = truth().newest_checkpoint();
+    const bool newest = save != nullptr && save->step == resume.step;
+    if (newest) {
+      committed_ = resume;
+      return;
+    }
+  }
   const auto wrong = [&](AgentId agent, std::string expected) {
     violated(now, {.agent = agent,
                    .round = world.round,
@@ -63,7 +72,7 @@ void CommittedStepsOracle::judge_world(Time now, const NumberedRecord& numbered,
                       holder->agent.node.value));
     return;
   }
-  const Checkpoint* save = truth().newest_checkpoint();
+  const Checkpoint* save = truth().newest_usable(world);
   if (save != nullptr && resume.step < save->step) {
     wrong(numbered.record.writer,
           fmt::format("nothing falls below the checkpoint of step {}", grouped(save->step.value)));
@@ -249,10 +258,17 @@ CheckpointOracle::CheckpointOracle(Bench bench)
     : Oracle(
           {.name = "checkpoint",
            .title = "a wrong save was recorded or loaded",
-           .promise = "A recorded checkpoint is a state that all members of its round held, on the "
-                      "surviving lineage, and a World that loads one names the newest.",
-           .interests = kOnRecord},
+           .promise =
+               "A recorded checkpoint is a state that all members of its round held and saved, on "
+               "the surviving lineage, a World that loads one names the newest that is not "
+               "known broken, and none is retired that is the newest or in use.",
+           .interests = kOnRecord | kOnWorker},
           std::move(bench)) {}
+
+void CheckpointOracle::on_worker(Time /*now*/, const sim::WorkerEvent& event) {
+  if (event.kind != WorkerEventKind::kSaved || !native()) return;
+  ++shares_[{event.round, event.state.step}];
+}
 
 void CheckpointOracle::judge_save(Time now, const NumberedRecord& numbered,
                                   const Checkpoint& save) {
@@ -265,6 +281,11 @@ void CheckpointOracle::judge_save(Time now, const NumberedRecord& numbered,
   counted();
   const RoundTruth* round = truth().round(save.round);
   if (round == nullptr) return wrong("a save of a recorded round", "no such World");
+  if (round != truth().newest_round()) {
+    return wrong(
+        fmt::format("a save of {}, the newest", in_words(truth().newest_round()->world.round)),
+        fmt::format("one of {}, which is over", in_words(save.round)));
+  }
   const std::optional<Step> by_all = round->held_by_all();
   if (!by_all || save.step > *by_all || save.step < round->world.resume.state.step) {
     return wrong(fmt::format("all members of {} held step {}", in_words(save.round),
@@ -273,6 +294,12 @@ void CheckpointOracle::judge_save(Time now, const NumberedRecord& numbered,
                         : std::string("not all of them have entered"));
   }
   if (!native()) return;
+  const std::uint64_t shares = shares_[{save.round, save.step}];
+  const std::uint32_t workers = world_size(round->world);
+  if (shares != workers) {
+    return wrong(fmt::format("the shares of all {} workers are durable", workers),
+                 fmt::format("{} are", shares));
+  }
   const StatePoint& resume = round->world.resume.state;
   const std::optional<Lineage> held = save.step == resume.step
                                           ? std::optional(resume.lineage)
@@ -294,21 +321,45 @@ void CheckpointOracle::judge_save(Time now, const NumberedRecord& numbered,
 
 void CheckpointOracle::judge_load(Time now, const NumberedRecord& numbered, const World& world) {
   if (world.resume.source != ResumePoint::Source::kCheckpoint) return;
-  const Checkpoint* newest = truth().newest_checkpoint();
-  if (newest == nullptr) return;  // a journal founded after a marker of an earlier life
+  if (truth().newest_checkpoint() == nullptr) return;  // founded after a marker of an earlier life
   counted();
-  if (newest->step == world.resume.state.step && newest->lineage == world.resume.state.lineage)
-    return;
+  const Checkpoint* newest = truth().newest_usable(world);
+  const StatePoint& resume = world.resume.state;
+  if (newest != nullptr && newest->step == resume.step && newest->lineage == resume.lineage) return;
   violated(now, {.agent = numbered.record.writer,
                  .round = world.round,
-                 .expected = fmt::format("it loads the newest checkpoint, of step {}",
-                                         grouped(newest->step.value)),
-                 .found = fmt::format("step {}", grouped(world.resume.state.step.value))});
+                 .expected = newest == nullptr
+                                 ? std::string("no save can be loaded")
+                                 : fmt::format("it loads the newest checkpoint, of step {}",
+                                               grouped(newest->step.value)),
+                 .found = fmt::format("step {}", grouped(resume.step.value))});
+}
+
+// What is retired is older than a save that stays, and nobody is loading it.
+void CheckpointOracle::judge_retirement(Time now, const NumberedRecord& numbered,
+                                        const Retire& retire) {
+  counted();
+  const RoundTruth* newest_round = truth().newest_round();
+  for (const RecordNo record : retire.saves) {
+    const auto& saves = truth().saves();
+    const bool loading = newest_round != nullptr &&
+                         newest_round->world.resume.source == ResumePoint::Source::kCheckpoint &&
+                         newest_round->world.resume.checkpoint == record;
+    if (saves.contains(record) && saves.rbegin()->first != record && !loading) continue;
+    violated(now,
+             {.agent = numbered.record.writer,
+              .round = {},
+              .expected = "only saves are retired that are older than another one and in no use",
+              .found = fmt::format("record {}", record.value)});
+    return;
+  }
 }
 
 void CheckpointOracle::on_record(Time now, const NumberedRecord& numbered, JournalLife /*life*/) {
   if (const auto* save = std::get_if<Checkpoint>(&numbered.record.body)) {
     judge_save(now, numbered, *save);
+  } else if (const auto* retire = std::get_if<Retire>(&numbered.record.body)) {
+    judge_retirement(now, numbered, *retire);
   } else if (const auto* world = std::get_if<World>(&numbered.record.body)) {
     judge_load(now, numbered, *world);
   }

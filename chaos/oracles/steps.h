@@ -64,11 +64,15 @@ class OneStepApartOracle final : public Oracle {
 class CheckpointOracle final : public Oracle {
  public:
   explicit CheckpointOracle(Bench bench);
+  void on_worker(Time now, const sim::WorkerEvent& event) override;
   void on_record(Time now, const NumberedRecord& record, JournalLife life) override;
 
  private:
   void judge_save(Time now, const NumberedRecord& numbered, const Checkpoint& save);
+  void judge_retirement(Time now, const NumberedRecord& numbered, const Retire& retire);
   void judge_load(Time now, const NumberedRecord& numbered, const World& world);
+
+  std::map<std::pair<RoundId, Step>, std::uint64_t> shares_;  // durable ones of each save
 };
 
 }  // namespace elastic::chaos

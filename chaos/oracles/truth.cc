@@ -55,6 +55,7 @@ Time later(Time from, Duration by) { return by > kEndOfTime - from ? kEndOfTime 
 Truth::Truth(const sim::WorldConfig& config, const Timeouts& timeouts, const WorldView& view)
     : timeouts_(timeouts),
       native_(config.job.workers == WorkerKind::kNative),
+      min_nodes_(config.job.min_nodes),
       host_(config.job.journal == JournalKind::kHosted ? config.job.journal_host : NodeId{}),
       view_(view),
       machines_(config.nodes.size() + 1) {}
@@ -150,7 +151,8 @@ Time Truth::calm_since(Time now) const {
   if (disturbed_until_ > now || !lead_ || machine(leader_.node).life != leader_.life) {
     return kEndOfTime;
   }
-  Time since = std::max({disturbed_until_, lead_since_, at_work_since(leader_.node)});
+  Time since =
+      std::max({disturbed_until_, lead_since_, enough_since_, at_work_since(leader_.node)});
   if (host_) since = std::max(since, at_work_since(host_));
   return since;
 }
@@ -187,6 +189,7 @@ void Truth::on_record(Time now, const NumberedRecord& numbered, JournalLife life
     lead_.reset();
     leader_ = {};
     checkpoint_.reset();
+    saves_.clear();
   }
   records_.emplace(numbered.number, numbered.record);
   if (const auto* lead = std::get_if<Lead>(&numbered.record.body)) {
@@ -200,10 +203,21 @@ void Truth::on_record(Time now, const NumberedRecord& numbered, JournalLife life
                                              .landed = now});
   } else if (const auto* checkpoint = std::get_if<Checkpoint>(&numbered.record.body)) {
     checkpoint_ = *checkpoint;
+    saves_[numbered.number] = *checkpoint;
+  } else if (const auto* retire = std::get_if<Retire>(&numbered.record.body)) {
+    for (const RecordNo save : retire->saves) saves_.erase(save);
   } else if (const auto* verdict = std::get_if<Verdict>(&numbered.record.body)) {
     if (!verdict_) verdict_at_ = now;
     verdict_ = *verdict;
   }
+}
+
+const Checkpoint* Truth::newest_usable(const World& world) const {
+  for (auto save = saves_.rbegin(); save != saves_.rend(); ++save) {
+    const auto& broken = world.broken;
+    if (std::find(broken.begin(), broken.end(), save->first) == broken.end()) return &save->second;
+  }
+  return nullptr;
 }
 
 void Truth::end_group(Group& group, Time now) {
@@ -283,6 +297,10 @@ void Truth::on_worker(Time now, const sim::WorkerEvent& event) {
       break;
     case WorkerEventKind::kThawed:
       std::erase(group.frozen, event.local_rank);
+      if (native_) {  // what the others hold
+        group.holds = group.holds && static_cast<bool>(event.state);
+        if (group.holds) group.held = event.state;
+      }
       break;
     case WorkerEventKind::kExited:
       group.broken = true;
@@ -341,6 +359,19 @@ void Truth::on_node(Time now, const sim::NodeEvent& event) {
       (event.whole_machine ? machine.machine_frozen : machine.agent_frozen) = false;
       machine.awake_since = now;
       break;
+  }
+  count_awake(now);
+}
+
+// With fewer than min_nodes agents at work nobody can lead anybody.
+void Truth::count_awake(Time now) {
+  const auto awake = std::count_if(machines_.begin(), machines_.end(), [](const Machine& one) {
+    return one.up && one.agent_up && !one.agent_frozen && !one.machine_frozen;
+  });
+  if (static_cast<std::uint32_t>(awake) < min_nodes_) {
+    enough_since_ = kEndOfTime;
+  } else if (enough_since_ == kEndOfTime) {
+    enough_since_ = now;
   }
 }
 

@@ -125,13 +125,17 @@ class Truth final : public sim::Observer {
   std::optional<RecordNo> newest_lead() const { return lead_; }
   AgentId leader() const { return leader_; }
   const Checkpoint* newest_checkpoint() const { return checkpoint_ ? &*checkpoint_ : nullptr; }
+  // Committed in this life of the journal, and not retired.
+  const std::map<RecordNo, Checkpoint>& saves() const { return saves_; }
+  // The newest of them that `world` does not name as broken.
+  const Checkpoint* newest_usable(const World& world) const;
   const Verdict* verdict() const { return verdict_ ? &*verdict_ : nullptr; }
   Time verdict_at() const { return verdict_at_; }
 
   // ---- Calm: bounds of liveness count from here
-  // Since when no fault of network, journal, storage or clock has been at work and the lead has not
-  // changed; the leader and the host of a hosted journal are at work. kEndOfTime while that is not
-  // so.
+  // Since when no fault of network, journal, storage or clock has been at work, the lead has not
+  // changed, and at least min_nodes agents have been at work; the leader and the host of a hosted
+  // journal are at work. kEndOfTime while that is not so.
   Time calm_since(Time now) const;
   // The same without a word on the lead: for one agent, which is awake and not cut off.
   Time undisturbed_since(Time now, AgentId agent) const;
@@ -166,8 +170,12 @@ class Truth final : public sim::Observer {
   void start_group(Group& group, Time now, const sim::WorkerEvent& event);
 
   Timeouts timeouts_;
+  void count_awake(Time now);
+
   bool native_;
-  NodeId host_;  // of a hosted journal; zero: another kind
+  std::uint32_t min_nodes_;
+  Time enough_since_ = kEndOfTime;  // that many agents are at work
+  NodeId host_;                     // of a hosted journal; zero: another kind
   const WorldView& view_;
   std::vector<Machine> machines_;  // by NodeId - 1; the last stands for ids out of range
   std::uint32_t machines_up_ = 0;
@@ -182,6 +190,7 @@ class Truth final : public sim::Observer {
   AgentId leader_;
   Time lead_since_{};
   std::optional<Checkpoint> checkpoint_;
+  std::map<RecordNo, Checkpoint> saves_;
   std::optional<Verdict> verdict_;
   Time verdict_at_{};
 

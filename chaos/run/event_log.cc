@@ -12,21 +12,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 21> kNotes{
-    "leading",    "deposed",   "suspended",      "candidate", "adopted", "ask_leave",
-    "node_lost",  "node_dead", "world_recorded", "running",   "failure", "beat_acked",
-    "checkpoint", "verdict",   "lease_lapsed",   "orphaned",  "refused", "journal_founded",
-    "entered",    "left",      "waiting"};
+constexpr std::array<std::string_view, 23> kNotes{
+    "leading",    "deposed",   "suspended",      "candidate",   "adopted", "ask_leave",
+    "node_lost",  "node_dead", "world_recorded", "running",     "failure", "beat_acked",
+    "checkpoint", "verdict",   "lease_lapsed",   "orphaned",    "refused", "journal_founded",
+    "entered",    "left",      "waiting",        "save_broken", "retired"};
 constexpr std::array<std::string_view, 18> kWorkers{
     "started", "prepared",  "loaded", "filled", "entered", "step_begun",
     "applied", "committed", "stall",  "left",   "stopped", "continued",
     "frozen",  "thawed",    "exited", "gone",   "saved",   "finished"};
 constexpr std::array<std::string_view, 7> kNodes{
     "machine_up", "machine_down", "agent_up", "agent_down", "frozen", "thawed", "agent_exit"};
-constexpr std::array<std::string_view, 7> kExits{
-    "succeeded", "program_failed", "gave_up", "stopped", "left", "journal_lost", "join_timeout"};
-constexpr std::array<std::string_view, 7> kCauses{"first", "node_lost", "worker_failed", "resize",
-                                                  "edge",  "stalled",   "adopted"};
+constexpr std::array<std::string_view, 8> kExits{"succeeded",    "program_failed", "gave_up",
+                                                 "stopped",      "left",           "journal_lost",
+                                                 "join_timeout", "saves_lost"};
+constexpr std::array<std::string_view, 8> kCauses{
+    "first", "node_lost", "worker_failed", "resize", "edge", "stalled", "adopted", "save_broken"};
 constexpr std::array<std::string_view, 6> kMessages{"beat",    "order",       "canvass",
                                                     "hearing", "journal_ask", "journal_answer"};
 
@@ -70,9 +71,13 @@ struct RecordBody {
     put(json, "round", checkpoint.round);
     put(json, "step", checkpoint.step.value);
   }
+  void operator()(const Retire& retire) const {
+    json["kind"] = "retire";
+    json["saves"] = retire.saves.size();
+  }
   void operator()(const Verdict& verdict) const {
-    constexpr std::array<std::string_view, 4> kKinds{"succeeded", "program_failed", "gave_up",
-                                                     "stopped"};
+    constexpr std::array<std::string_view, 5> kKinds{"succeeded", "program_failed", "gave_up",
+                                                     "stopped", "saves_lost"};
     json["kind"] = "verdict";
     json["verdict"] = pick(kKinds, static_cast<std::size_t>(verdict.kind));
     put(json, "step", verdict.step.value);

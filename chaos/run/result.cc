@@ -60,9 +60,15 @@ std::string end_words(const sim::Outcome& outcome) {
     case Verdict::Kind::kProgramFailed:
       return "the job has failed: the program's own failures used up the restart budget";
     case Verdict::Kind::kGaveUp:
-      return "the job gave up";
+      return "the job gave up: losses of nodes used up the churn budget";
     case Verdict::Kind::kStopped:
       return "the operator ended the job";
+    case Verdict::Kind::kNoProgress:
+      return "the job has failed: the program failed at the same step again and again";
+    case Verdict::Kind::kTooFewNodes:
+      return "the job has ended: too few machines for too long";
+    case Verdict::Kind::kSavesLost:
+      return "the job gave up: every committed save is broken, and nobody holds a state";
   }
   return "the job has ended";
 }

@@ -136,8 +136,8 @@ void main_run(Session& session, const sim::WorldConfig& config, const sim::Plan&
   session.oracles = nullptr;
 }
 
-// The time that the plan's faults fill, and what a core healed at the drawn moment may take: a bound
-// that passed the end of the scenario would show nothing.
+// The time that the plan's faults fill, and what a core healed at the drawn moment may take: a
+// bound that passed the end of the scenario would show nothing.
 sim::WorldConfig for_liveness(sim::WorldConfig config, const LivenessPlan& when) {
   const auto timeouts = derive_timeouts(config.job);
   ELASTIC_ASSERT(std::holds_alternative<Timeouts>(timeouts));

@@ -79,6 +79,51 @@ std::string journal_text(const Scenario& scenario) {
                      rough_duration(scenario.job.detection_target));
 }
 
+std::string back_off_text(const policy::BackOff& back_off) {
+  if (back_off.base == Duration{}) return "";
+  return fmt::format(", from the second on after a wait of {} to {}", rough_duration(back_off.base),
+                     rough_duration(std::max(back_off.base, back_off.cap)));
+}
+
+std::string budgets_text(const JobConfig& job) {
+  const std::string churn =
+      job.max_churn ? fmt::format("{} losses of nodes", *job.max_churn) : "any number of losses";
+  std::string text =
+      fmt::format("{} restarts{}; {}{}; all forgotten after a round of {}", job.max_restarts,
+                  back_off_text(job.restart_back_off), churn, back_off_text(job.churn_back_off),
+                  rough_duration(job.budget_reset));
+  if (job.no_progress.failures > 0) {
+    text += fmt::format("; {} failures at one step go back to the save before it, {} more end it",
+                        job.no_progress.failures, job.no_progress.failures);
+  }
+  if (job.health.min_healthy > 0) {
+    text += fmt::format("; fewer than {} machines for {} end it", job.health.min_healthy,
+                        rough_duration(job.health.grace));
+  }
+  return text;
+}
+
+std::string nodes_text(const JobConfig& job) {
+  std::string text = "no machine is kept out for being lost too often";
+  if (job.flaps.tolerated > 0) {
+    text = fmt::format("a machine lost more than {} times in {} is kept out for up to {}",
+                       job.flaps.tolerated, rough_duration(job.flaps.window),
+                       rough_duration(job.flaps.longest));
+  }
+  switch (job.growth) {
+    case Growth::kAlways:
+      return text + "; a new one is always taken in";
+    case Growth::kNever:
+      return text + "; a new one waits for the next change";
+    case Growth::kPays:
+      return text + fmt::format(
+                        "; a new one is taken in if that saves more than it costs, {} "
+                        "after the last change or later",
+                        rough_duration(job.growth_pays.interval));
+  }
+  return text;
+}
+
 std::string zone_text(const Scenario& scenario, std::uint32_t index,
                       const std::vector<sim::NodeSpec>& nodes) {
   const Zone& zone = scenario.zones[index];
@@ -176,6 +221,8 @@ std::string explain(const Scenario& scenario, std::uint64_t seed) {
   out += row("job", job_text(scenario));
   out += row("saves", saves_text(scenario));
   out += row("journal", journal_text(scenario));
+  out += row("budgets", budgets_text(scenario.job));
+  out += row("policy", nodes_text(scenario.job));
   for (std::uint32_t zone = 0; zone < scenario.zones.size(); ++zone) {
     out += row(zone == 0 ? "machines" : "", zone_text(scenario, zone, nodes));
   }

@@ -14,6 +14,7 @@ constexpr std::int64_t kMostSteps = 1'000'000'000;
 constexpr std::int64_t kMostSamples = 1'000'000'000'000;
 constexpr std::int64_t kMostWorkers = 1'024;  // on one machine
 constexpr std::int64_t kMostRestarts = 1'000'000;
+constexpr std::int64_t kMostSaves = 1'000'000;
 constexpr Bounds kStateSize{1, std::int64_t{1} << 50};  // a pebibyte
 constexpr Bounds kComputeTime{0, std::int64_t{86'400} * 1'000'000'000};
 
@@ -101,14 +102,26 @@ void length_keys(Section& job, Scenario& scenario) {
   }
 }
 
-void batch_mode_key(Section& job) {
-  const Tree* found = job.reading() ? job.take("batch_mode") : nullptr;
-  const auto text = found == nullptr ? std::nullopt : job.text_of(*found, "a batch mode");
-  if (!text || *text == "constant") return;
-  const bool known = *text == "linear" || *text == "sqrt" || *text == "adascale";
-  job.wrong(*found,
-            known ? fmt::format("batch_mode {} is not simulated; write constant", *text)
-                  : fmt::format("unknown batch_mode \"{}\"; expected constant", printable(*text)));
+// What the batch and the learning rate do when the world changes.
+void batch_keys(Section& job, Scenario& scenario) {
+  sim::TrainingModel& training = scenario.training;
+  job.choice("batch_mode", training.batch_mode,
+             {{"constant", policy::BatchMode::kConstant},
+              {"linear", policy::BatchMode::kLinear},
+              {"sqrt", policy::BatchMode::kSqrt},
+              {"adascale", policy::BatchMode::kAdaScale}});
+  job.count("reference_world", training.reference_world, {0, kMostWorkers * kMaxMachines});
+  job.count("ramp_steps", training.ramp_steps, {0, kMostSteps});
+  if (!job.reading() || training.batch_mode == policy::BatchMode::kConstant) return;
+  if (scenario.job.workers == WorkerKind::kForeign) {
+    job.errors().add(job.place_of("batch_mode"),
+                     "a foreign program sees to its own batch; write constant, or workers: native");
+  } else if (scenario.epochs) {
+    job.errors().add(job.place_of("epochs"),
+                     "with a batch that follows the world, the length is written in steps");
+  } else if (const auto wrong = policy::refuse_batch(sim::batch_rule(scenario.job, training))) {
+    job.errors().add(job.place_of("batch_mode"), *wrong);
+  }
 }
 
 void interval_key(Section& checkpoint, CheckpointOptions& options) {
@@ -136,6 +149,7 @@ void checkpoint_keys(Section& job, Scenario& scenario) {
   checkpoint.size("size", scenario.checkpoint.size_bytes, kStateSize);
   checkpoint.rate("bandwidth", scenario.training.storage_bytes_per_second);
   checkpoint.duration("copy_stall", scenario.training.copy_stall);
+  checkpoint.count("keep", scenario.job.keep_saves, {0, kMostSaves});
   checkpoint.finish();
 }
 
@@ -146,6 +160,7 @@ void bounds_keys(Section& job, DeclaredBounds& declared) {
   bounds.duration("pause", declared.pause, kSomeLength);
   bounds.duration("start_up", declared.start_up, kSomeLength);
   bounds.duration("transfer_stall", declared.transfer_stall, kSomeLength);
+  bounds.duration("step", declared.step, kSomeLength);
   bounds.finish();
 }
 
@@ -156,7 +171,8 @@ void membership_keys(Section& job, JobConfig& config) {
   job.duration("last_call", config.last_call);
   job.duration("last_call_cap", config.last_call_cap);
   job.duration("join_timeout", config.join_timeout, kSomeLength);
-  job.choice("growth", config.growth, {{"always", Growth::kAlways}, {"never", Growth::kNever}});
+  job.choice("growth", config.growth,
+             {{"always", Growth::kAlways}, {"never", Growth::kNever}, {"pays", Growth::kPays}});
   job.duration("cool_down", config.cool_down);
   job.duration("resize_deadline", config.resize_deadline, kSomeLength);
   job.choice(
@@ -165,6 +181,30 @@ void membership_keys(Section& job, JobConfig& config) {
   job.count("max_restarts", config.max_restarts, {0, kMostRestarts});
   job.duration("budget_reset", config.budget_reset, kSomeLength);
   job.duration("stop_grace", config.stop_grace, kSomeLength);
+}
+
+// What the job may spend on failures, and what it does with nodes that come and go.
+void policy_keys(Section& job, JobConfig& config) {
+  job.duration("restart_back_off", config.restart_back_off.base);
+  job.duration("restart_back_off_cap", config.restart_back_off.cap);
+  job.count("max_churn", config.max_churn, {0, kMostRestarts});
+  job.duration("churn_back_off", config.churn_back_off.base);
+  job.duration("churn_back_off_cap", config.churn_back_off.cap);
+  job.count("no_progress", config.no_progress.failures, {0, kMostRestarts});
+  job.count("min_healthy", config.health.min_healthy, {0, kMaxMachines});
+  job.duration("min_healthy_grace", config.health.grace, kSomeLength);
+  Section flaps = job.open("flaps");
+  flaps.count("tolerated", config.flaps.tolerated, {0, policy::kMaxTolerated});
+  flaps.duration("window", config.flaps.window, kSomeLength);
+  flaps.duration("longest", config.flaps.longest, kSomeLength);
+  flaps.finish();
+  Section pays = job.open("growth_pays");
+  pays.duration("interval", config.growth_pays.interval);
+  pays.duration("horizon", config.growth_pays.horizon, kSomeLength);
+  std::int64_t margin_ppm = config.growth_pays.margin_ppm;
+  pays.share("margin", margin_ppm);
+  config.growth_pays.margin_ppm = static_cast<std::uint32_t>(margin_ppm);
+  pays.finish();
 }
 
 void journal_kind_keys(Section& job, Scenario& scenario) {
@@ -281,11 +321,16 @@ void job_keys(Section& file, Scenario& scenario) {
              {{"native", WorkerKind::kNative}, {"foreign", WorkerKind::kForeign}});
   model_keys(job, scenario);
   length_keys(job, scenario);
-  batch_mode_key(job);
+  batch_keys(job, scenario);
+  job.choice("collectives", scenario.training.collectives,
+             {{"auto", sim::Collectives::kAuto},
+              {"messages", sim::Collectives::kMessages},
+              {"modelled", sim::Collectives::kModelled}});
   checkpoint_keys(job, scenario);
   journal_kind_keys(job, scenario);
   bounds_keys(job, scenario.job.bounds);
   membership_keys(job, scenario.job);
+  policy_keys(job, scenario.job);
   job.duration("start_up", scenario.training.start_up);
   job.duration("start_up_jitter", scenario.training.start_up_jitter);
   job.duration("reconfigure", scenario.training.reconfigure);

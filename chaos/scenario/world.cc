@@ -50,8 +50,10 @@ Duration save_interval(const Scenario& scenario) {
 
 std::uint64_t total_steps(const Scenario& scenario) {
   if (scenario.steps) return *scenario.steps;
-  const std::uint64_t samples = scenario.epochs.value_or(1) * scenario.dataset.value_or(1);
-  return math::ceil_div(samples, scenario.training.global_batch);
+  // The last batch of an epoch is short where the global batch does not divide it.
+  const std::uint64_t an_epoch =
+      math::ceil_div(scenario.dataset.value_or(1), scenario.training.global_batch);
+  return math::mul_sat_u64(scenario.epochs.value_or(1), an_epoch);
 }
 
 std::vector<std::uint32_t> zones_of_slots(const Scenario& scenario, std::uint32_t slots) {
@@ -152,6 +154,8 @@ sim::WorldConfig to_world(const Scenario& scenario, std::uint64_t seed) {
   world.journal = scenario.journal;
   world.training = scenario.training;
   world.training.total_steps = total_steps(scenario);
+  world.training.dataset = scenario.dataset.value_or(0);
+  world.job.growth_pays.total_steps = world.training.total_steps;
   world.training.compute_per_sample = scenario.model.compute_per_sample;
   world.training.step_overhead = scenario.model.step_overhead;
   world.training.gradient_bytes = scenario.model.gradient_bytes;

@@ -88,6 +88,9 @@ void Agent::beat(Time now, Effects& effects) {
   beat.failures.assign(failures_.begin(), failures_.begin() + static_cast<std::ptrdiff_t>(reports));
   if (in_round()) beat.failed_edges = failed_edges_;
   if (leave_at_) beat.leaving_in = std::max(*leave_at_ - now, Duration(0));
+  beat.manifest = manifest_;
+  beat.checked = checked_;
+  beat.broken_saves = broken_saves_;
   if (sent_.size() >= kMaxUnacked) sent_.erase(sent_.begin());
   sent_.emplace_back(beat.number, now);
   effects.push_back(Send{leader_.node, std::move(beat)});
@@ -125,6 +128,7 @@ void Agent::on_order(Time now, const Order& order, Effects& effects) {
   if (order.placement && order.placement->round.journal == life) {
     accept(now, *order.placement, effects);
   }
+  if (in_round() && placed_.journal == life) take_save_orders(order, effects);
   if (!in_round()) wait_ = group_ == Group::kPreparing ? WaitReason::kPreparing : order.wait;
   leave_when_unneeded(now, order, effects);
 }
@@ -136,6 +140,10 @@ void Agent::take_report(Time /*now*/, const Order& order, Effects& effects) {
   });
   if (saved_ && order.checkpoint_round == saved_->round && order.checkpoint_step >= saved_->step) {
     saved_.reset();
+  }
+  if (manifest_ && order.checkpoint_round == manifest_->round &&
+      order.checkpoint_step >= manifest_->step) {
+    manifest_.reset();
   }
   if (order.checkpoint > checkpoint_told_) {
     checkpoint_told_ = order.checkpoint;
@@ -168,11 +176,13 @@ void Agent::accept(Time now, const Placement& placement, Effects& effects) {
   const Duration bound = native() ? timeouts_.orphan : timeouts_.lease;
   if (!idle || !ever_acked_ || now - lease_from_ >= bound) return;
   ELASTIC_ASSERT(placement.round > entered_newest_);
+  const bool other_journal = placement.round.journal != placed_.journal;
   placed_ = placement.round;
   first_rank_ = placement.first_rank;
   entered_ = {};
   failed_edges_.clear();
   saved_.reset();
+  start_saves(other_journal);
   stopping_ = false;
   killed_.clear();
   group_ = Group::kEntering;
@@ -194,6 +204,12 @@ void Agent::on_verdict(Time now, const Verdict& verdict, Effects& effects) {
       return end(now, ExitReason::kGaveUp, effects);
     case Verdict::Kind::kStopped:
       return end(now, ExitReason::kStopped, effects);
+    case Verdict::Kind::kNoProgress:
+      return end(now, ExitReason::kNoProgress, effects);
+    case Verdict::Kind::kTooFewNodes:
+      return end(now, ExitReason::kTooFewNodes, effects);
+    case Verdict::Kind::kSavesLost:
+      return end(now, ExitReason::kSavesLost, effects);
   }
 }
 
@@ -287,14 +303,17 @@ void Agent::check() const {
   ELASTIC_ASSERT(alive_ <= job_.workers_per_node);
   ELASTIC_ASSERT(!held_ || held_->entered <= entered_newest_);
   ELASTIC_ASSERT(!ended_ || exit_);
+  ELASTIC_ASSERT(!manifest_ || manifest_->round == placed_);
+  ELASTIC_ASSERT(broken_saves_.size() <= kMaxBroken);
 }
 
 std::uint64_t Agent::digest() const {
   Hash hash;
   hash(self_, lead_seen_, leader_, beats_, sent_, lease_from_, group_, alive_, placed_, first_rank_,
        entered_, entered_newest_, left_for_, leaving_for_, leaving_planned_, reaped_below_, held_,
-       saved_, last_step_, failures_, failure_count_, failed_edges_, wait_, failed_starts_,
-       stopping_, killed_, checkpoint_told_, leave_at_, exit_, ended_, ever_acked_);
+       saved_, manifest_asked_, manifest_, checking_, checked_, broken_saves_, last_step_,
+       failures_, failure_count_, failed_edges_, wait_, failed_starts_, stopping_, killed_,
+       checkpoint_told_, leave_at_, exit_, ended_, ever_acked_);
   return hash.value();
 }
 

@@ -41,6 +41,9 @@ class Agent {
   void on_pulse(Time now, const WorkerPulse& pulse, Effects& effects);
   void on_saved(Time now, const WorkersSaved& saved, Effects& effects);
   void on_finished(Time now, const WorkersFinished& finished, Effects& effects);
+  void on_manifest_written(Time now, const ManifestWritten& written, Effects& effects);
+  void on_save_verified(Time now, const SaveVerified& verified, Effects& effects);
+  void on_save_broken(Time now, const SaveBroken& broken, Effects& effects);
   void on_edge_failed(Time now, const EdgeFailed& edge, Effects& effects);
   void on_leave_notice(Time now, const LeaveNotice& notice, Effects& effects);
 
@@ -63,6 +66,8 @@ class Agent {
   std::uint64_t digest() const;
 
  private:
+  static constexpr std::size_t kMaxBroken = 8;  // bounds the size of a beat
+
   // What the local workers are doing.
   enum class Group : std::uint8_t {
     kCleaning,   // leftovers of an earlier life are being killed
@@ -77,6 +82,8 @@ class Agent {
 
   void beat(Time now, Effects& effects);
   void take_report(Time now, const Order& order, Effects& effects);
+  void take_save_orders(const Order& order, Effects& effects);
+  void start_saves(bool other_journal);
   void leave(Time now, RoundId for_round, bool planned, Effects& effects);
   void left(Time now, RoundId for_round, Effects& effects);
   void accept(Time now, const Placement& placement, Effects& effects);
@@ -129,6 +136,11 @@ class Agent {
   bool stopping_ = false;              // the agent ends all its workers itself
   std::vector<std::uint32_t> killed_;  // local ranks that the agent killed one by one
   RecordNo checkpoint_told_;
+  std::optional<ManifestReport> manifest_asked_;  // newest in placed_; its digest is not known yet
+  std::optional<ManifestReport> manifest_;        // written
+  RecordNo checking_;                             // read back, or being read
+  std::optional<SaveCheck> checked_;
+  std::vector<RecordNo> broken_saves_;  // of the journal of placed_, newest last
 
   std::optional<Time> leave_at_;  // deadline of an announced leave
   std::optional<ExitReason> exit_;

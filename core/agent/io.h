@@ -99,6 +99,21 @@ struct WorkerPulse {
 struct WorkersSaved {
   SaveReport report;
 };
+// The answer to WriteManifest: it is in place and durable. `digest` is that of the manifest.
+struct ManifestWritten {
+  RoundId round;
+  Step step;
+  std::uint64_t digest = 0;
+};
+// The answer to VerifySave. Not given while the storage cannot be read.
+struct SaveVerified {
+  RecordNo record;
+  bool intact = false;
+};
+// While loading it: the save is torn, rotten, stale or missing, by its digests.
+struct SaveBroken {
+  RecordNo record;
+};
 // All local workers hold the last step (native).
 struct WorkersFinished {
   StatePoint held;
@@ -115,10 +130,11 @@ struct LeaveNotice {
 // The operator ends the job.
 struct StopJob {};
 
-using Input = std::variant<Start, Received, PeerClosed, TimerFired, JournalReplied, JournalFileRead,
-                           JournalFileSynced, MarkerStored, LeftoversKilled, WorkersPrepared,
-                           WorkersEntered, WorkersLeft, WorkerExited, WorkerPulse, WorkersSaved,
-                           WorkersFinished, EdgeFailed, LeaveNotice, StopJob>;
+using Input =
+    std::variant<Start, Received, PeerClosed, TimerFired, JournalReplied, JournalFileRead,
+                 JournalFileSynced, MarkerStored, LeftoversKilled, WorkersPrepared, WorkersEntered,
+                 WorkersLeft, WorkerExited, WorkerPulse, WorkersSaved, WorkersFinished, EdgeFailed,
+                 LeaveNotice, StopJob, ManifestWritten, SaveVerified, SaveBroken>;
 
 // ---- Effects
 // -------------------------------------------------------------------------------------
@@ -183,6 +199,18 @@ struct TellCheckpoint {
   Step step;
   RoundId round;
 };
+// Group rank 0: write the manifest of this save, all of whose shares are durable.
+struct WriteManifest {
+  ManifestOrder order;
+};
+// Read this save back, all of it, and compare digests.
+struct VerifySave {
+  CommittedSave save;
+};
+// The coordinator's: these are retired, delete their directories. May be repeated.
+struct DeleteSaves {
+  std::vector<CommittedSave> saves;
+};
 // The agent is done: exit with this code, after the workers.
 enum class ExitReason : std::uint8_t {
   kSucceeded,
@@ -192,6 +220,9 @@ enum class ExitReason : std::uint8_t {
   kLeft,         // this node left; the job goes on
   kJournalLost,  // no journal for longer than the orphan bound, or another one than the running one
   kJoinTimeout,
+  kNoProgress,   // the program fails at the same step again and again
+  kTooFewNodes,  // fewer than min_healthy for longer than its grace
+  kSavesLost,    // every committed save is broken, and nobody holds a state
 };
 struct Exit {
   ExitReason reason;
@@ -220,6 +251,8 @@ enum class NoteKind : std::uint8_t {
   kEntered,         // round: all local workers
   kLeft,            // round: left for
   kWaiting,         // a: WaitReason
+  kSaveBroken,      // a: record of the save; b: 1 if read back, 0 if found while loading
+  kRetired,         // a: newest record that was retired; b: how many
 };
 struct Note {
   NoteKind kind;
@@ -228,10 +261,10 @@ struct Note {
   std::uint64_t a = 0, b = 0, c = 0;
 };
 
-using Effect =
-    std::variant<Send, ArmTimer, CancelTimer, AskJournal, ReadJournalFile, WriteJournalFile,
-                 PutMarker, KillLeftovers, PrepareWorkers, EnterRound, LeaveRound, StopWorkers,
-                 KillWorker, RenewLease, PollWorkers, TellCheckpoint, Exit, Note>;
+using Effect = std::variant<Send, ArmTimer, CancelTimer, AskJournal, ReadJournalFile,
+                            WriteJournalFile, PutMarker, KillLeftovers, PrepareWorkers, EnterRound,
+                            LeaveRound, StopWorkers, KillWorker, RenewLease, PollWorkers,
+                            TellCheckpoint, Exit, Note, WriteManifest, VerifySave, DeleteSaves>;
 
 using Effects = std::vector<Effect>;
 

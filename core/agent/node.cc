@@ -4,6 +4,7 @@
 
 #include "core/assert.h"
 #include "core/membership/hash.h"
+#include "core/mutants.h"
 
 namespace elastic {
 
@@ -47,6 +48,8 @@ void Node::dispatch(Time now, const Input& input, Effects& effects) {
     hosted_.on_file_read(*file, effects);
   } else if (const auto* synced = std::get_if<JournalFileSynced>(&input)) {
     hosted_.on_synced(*synced, effects);
+  } else if (const auto* marker = std::get_if<MarkerStored>(&input)) {
+    coordinator_.on_marker(now, marker->record, journal_, effects);
   } else if (std::holds_alternative<StopJob>(input)) {
     coordinator_.on_stop_job(now, journal_, effects);
   } else {
@@ -69,6 +72,12 @@ void Node::on_workers(Time now, const Input& input, Effects& effects) {
     agent_.on_pulse(now, *pulse, effects);
   } else if (const auto* saved = std::get_if<WorkersSaved>(&input)) {
     agent_.on_saved(now, *saved, effects);
+  } else if (const auto* written = std::get_if<ManifestWritten>(&input)) {
+    agent_.on_manifest_written(now, *written, effects);
+  } else if (const auto* verified = std::get_if<SaveVerified>(&input)) {
+    agent_.on_save_verified(now, *verified, effects);
+  } else if (const auto* broken = std::get_if<SaveBroken>(&input)) {
+    agent_.on_save_broken(now, *broken, effects);
   } else if (const auto* finished = std::get_if<WorkersFinished>(&input)) {
     agent_.on_finished(now, *finished, effects);
   } else if (const auto* edge = std::get_if<EdgeFailed>(&input)) {
@@ -124,8 +133,10 @@ void Node::on_message(Time now, const Received& received, Effects& effects) {
     // Whoever holds rounds of one journal helps nobody to lead by another one.
     const JournalLife other = canvass->lead_seen.journal;
     if (agent_.holding() && other && other != agent_.holding()) return;
-    election_.on_canvass(now, *canvass, agent_.lead_seen(), agent_.leader(), journal_.last_answer(),
-                         effects);
+    // A leader that hears too few to serve anybody is none for others.
+    const Time served_at =
+        coordinator_.mute() ? now - timeouts_.election_min : journal_.last_answer();
+    election_.on_canvass(now, *canvass, agent_.lead_seen(), agent_.leader(), served_at, effects);
   } else if (const auto* hearing = std::get_if<Hearing>(&received.message)) {
     if (hearing->lead_seen > agent_.lead_seen()) {
       follow(now, hearing->lead_seen, hearing->leader, effects);
@@ -169,6 +180,11 @@ void Node::on_journal(Time now, const JournalAnswer& answer, Effects& effects) {
   const bool own_lead =
       event.appended && std::holds_alternative<Lead>(event.appended->body) && view.leader == self_;
   if (coordinator_.leading() && view.lead != coordinator_.lead_id()) {
+    if (ELASTIC_MUTANT("deposed_grants_leases")) {
+      JournalEvent all_read;
+      all_read.read_done = UINT64_MAX;
+      coordinator_.on_journal(now, all_read, journal_, effects);
+    }
     coordinator_.stand_down(now, effects);
     election_.stand_down(now, effects);
   }

@@ -46,6 +46,7 @@ std::optional<Refusal> refuse_lengths(const JobConfig& job) {
       {"bounds.pause", job.bounds.pause, true},
       {"bounds.start_up", job.bounds.start_up, false},
       {"bounds.transfer_stall", job.bounds.transfer_stall, false},
+      {"bounds.step", job.bounds.step, false},
       {"journal_lost_after", job.journal_lost_after, false},
       {"last_call", job.last_call, true},
       {"last_call_cap", job.last_call_cap, true},
@@ -53,6 +54,15 @@ std::optional<Refusal> refuse_lengths(const JobConfig& job) {
       {"resize_deadline", job.resize_deadline, false},
       {"budget_reset", job.budget_reset, false},
       {"stop_grace", job.stop_grace, true},
+      {"restart_back_off", job.restart_back_off.base, true},
+      {"restart_back_off.cap", job.restart_back_off.cap, true},
+      {"churn_back_off", job.churn_back_off.base, true},
+      {"churn_back_off.cap", job.churn_back_off.cap, true},
+      {"min_healthy_grace", job.health.grace, false},
+      {"flaps.window", job.flaps.window, false},
+      {"flaps.longest", job.flaps.longest, false},
+      {"growth_pays.interval", job.growth_pays.interval, true},
+      {"growth_pays.horizon", job.growth_pays.horizon, false},
   };
   for (const auto& [name, length, may_be_zero] : lengths) {
     if (length < Duration(0) || (length == Duration(0) && !may_be_zero)) {
@@ -69,11 +79,45 @@ std::optional<Refusal> refuse_lengths(const JobConfig& job) {
   return std::nullopt;
 }
 
+std::optional<Refusal> refuse_policy(const JobConfig& job) {
+  const auto& flaps = job.flaps;
+  if (flaps.tolerated > policy::kMaxTolerated) {
+    return Refusal{"flaps.tolerated is " + std::to_string(flaps.tolerated) + "; at most " +
+                   std::to_string(policy::kMaxTolerated) + ", or 0 for no damping"};
+  }
+  if (flaps.tolerated > 0 && flaps.longest < 3 * policy::half_life(flaps, 0)) {
+    return Refusal{"flaps.longest (" + in_ms(flaps.longest) + ") is below 3/8 of flaps.window (" +
+                   in_ms(flaps.window) + "), so damping would not bound what a flapper causes"};
+  }
+  for (const policy::BackOff& back_off : {job.restart_back_off, job.churn_back_off}) {
+    if (back_off.base > back_off.cap) {
+      return Refusal{"a back-off begins with " + in_ms(back_off.base) + ", above its cap of " +
+                     in_ms(back_off.cap) + "; raise the cap"};
+    }
+  }
+  if (job.health.min_healthy > job.max_nodes) {
+    return Refusal{"min_healthy " + std::to_string(job.health.min_healthy) +
+                   " is above max nodes " + std::to_string(job.max_nodes) +
+                   ": the job would always end"};
+  }
+  if (job.growth == Growth::kPays && job.workers == WorkerKind::kForeign) {
+    return Refusal{
+        "growth pays needs native workers: the steps of foreign programs are not known; use always "
+        "or never"};
+  }
+  if (job.no_progress.failures > 0 && job.workers == WorkerKind::kForeign) {
+    return Refusal{
+        "no_progress needs native workers: the steps of foreign programs are not known; use 0"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::variant<Timeouts, Refusal> derive_timeouts(const JobConfig& job) {
   if (auto refusal = refuse_sizes(job)) return *refusal;
   if (auto refusal = refuse_lengths(job)) return *refusal;
+  if (auto refusal = refuse_policy(job)) return *refusal;
   const DeclaredBounds& b = job.bounds;
   const Duration target = job.detection_target;
   Timeouts t;

@@ -6,6 +6,11 @@
 #include <string>
 #include <variant>
 
+#include "core/policy/flaps.h"
+#include "core/policy/growth.h"
+#include "core/policy/healthy.h"
+#include "core/policy/progress.h"
+#include "core/policy/restarts.h"
 #include "core/types.h"
 
 namespace elastic {
@@ -23,7 +28,7 @@ enum class RestartPolicy : std::uint8_t {
 };
 
 // When a node that could join makes a running round change.
-enum class Growth : std::uint8_t { kAlways, kNever };
+using Growth = policy::Growth;
 
 // Where the journal lives.
 enum class JournalKind : std::uint8_t {
@@ -38,6 +43,7 @@ struct DeclaredBounds {
   Duration pause{std::chrono::milliseconds(100)};      // a process does not run, at most
   Duration start_up{std::chrono::minutes(5)};          // program start to "prepared", at most
   Duration transfer_stall{std::chrono::seconds(10)};   // a fill or load shows no progress, at most
+  Duration step{std::chrono::minutes(30)};             // a worker computes one step, at most
 };
 
 // Derived in one place (derive_timeouts) and nowhere else. All are lengths on the own clock.
@@ -52,6 +58,14 @@ struct Timeouts {
   Duration orphan{};  // a worker ends itself this long after the sending of its last acked beat
   Duration enter{};   // a member of a new round has entered it within this
   bool operator==(const Timeouts&) const = default;
+};
+
+// Growth::kPays: what counts, see policy/growth.h.
+struct GrowthPays {
+  Duration interval{std::chrono::minutes(5)};  // no earlier than this after the last change
+  Duration horizon{std::chrono::hours(1)};     // savings beyond this do not count
+  std::uint32_t margin_ppm = 200'000;          // above the pause that the last change has cost
+  std::optional<std::uint64_t> total_steps;    // of the whole training, where that is known
 };
 
 struct JobConfig {
@@ -82,6 +96,18 @@ struct JobConfig {
   std::uint32_t max_restarts = 3;
   Duration budget_reset{std::chrono::hours(1)};   // a round that runs this long clears the budget
   Duration stop_grace{std::chrono::seconds(10)};  // SIGTERM to SIGKILL
+
+  // Native: committed saves that stay; older ones are deleted when a newer one was read back
+  // intact. 0: all stay, and none is read back.
+  std::uint32_t keep_saves = 2;
+  // Before the next round, after the second failure in a row and each further one.
+  policy::BackOff restart_back_off{std::chrono::seconds(1), std::chrono::seconds(10)};
+  policy::BackOff churn_back_off{Duration::zero(), std::chrono::seconds(10)};  // off
+  std::optional<std::uint32_t> max_churn;                   // losses of nodes; default: unlimited
+  policy::ProgressRules no_progress;                        // off
+  policy::HealthRules health{0, std::chrono::minutes(10)};  // off
+  policy::FlapRules flaps;
+  GrowthPays growth_pays;
 };
 
 // Why a configuration was refused: one sentence that says what was found and what to do.

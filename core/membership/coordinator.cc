@@ -27,9 +27,9 @@ void Coordinator::lead(Time now, LeadId lead, const std::set<NodeId>& known, Jou
   effects.push_back(Note{NoteKind::kLeading, self_.node, {}, lead.record.value, 0, 0});
   effects.push_back(ArmTimer{TimerId::kTick, timeouts_.beat});
   const JournalView& view = journal.view();
-  if (view.checkpoint && view.checkpoint->round.journal == view.life) {
-    // The predecessor may have left it out.
-    effects.push_back(PutMarker{{view.life, view.checkpoint_record, *view.checkpoint, false}});
+  take_up_saves(view, effects);
+  if (view.world && !ELASTIC_MUTANT("flap_score_forgotten")) {
+    flaps_.restore(now, view.world->flaps, Duration::zero());
   }
   push(view, effects);
   evaluate(now, journal, effects);
@@ -53,6 +53,7 @@ Peer& Coordinator::peer_of(Time now, const Beat& beat, bool* changed) {
     // workers.
     peer.failures_noted = {};
     peer.failures_acked = {};
+    peer.starts_counted = {};
     peer.suspect_at = kEndOfTime;
     peer.leaving = false;
     peer.leave_at = kEndOfTime;
@@ -72,7 +73,8 @@ bool same_but_number(const Beat& a, const Beat& b) {
          a.left_for == b.left_for && a.reaped_below == b.reaped_below && a.failures.empty() &&
          b.failures.empty() && a.failed_edges == b.failed_edges && a.saved == b.saved &&
          a.leaving_in.has_value() == b.leaving_in.has_value() &&
-         a.entered_newest == b.entered_newest && a.last_step == b.last_step;
+         a.entered_newest == b.entered_newest && a.last_step == b.last_step &&
+         a.manifest == b.manifest && a.checked == b.checked && a.broken_saves == b.broken_saves;
 }
 }  // namespace
 
@@ -87,6 +89,7 @@ void Coordinator::wake(Time now) {
     peer.heard = std::min(now, peer.heard + (away - timeouts_.beat));
     if (peer.suspect_at != kEndOfTime) peer.suspect_at += away - timeouts_.beat;
   }
+  failed_at_ = std::min(now, failed_at_ + (away - timeouts_.beat));
 }
 
 void Coordinator::on_beat(Time now, const Beat& beat, JournalClient& journal, Effects& effects) {
@@ -109,6 +112,7 @@ void Coordinator::on_beat(Time now, const Beat& beat, JournalClient& journal, Ef
   if (beat.leaving_in) {
     peer.leaving = true;
     peer.leave_at = now + *beat.leaving_in;
+    announced_.insert(beat.from.node);
   } else {
     peer.leaving = false;
     peer.leave_at = kEndOfTime;
@@ -137,13 +141,22 @@ void Coordinator::note_failures(Peer& peer, const Beat& beat, const JournalView&
     const bool of_newest = view.world && failure.round == view.world->round;
     const bool cause = of_newest && !first_failure_ && !failure.stopped_by_agent && may_be_cause();
     if (again && counts(failure)) ++start_failures_;
-    if (cause) first_failure_ = failure;
-    // In no round: one of an earlier journal's rounds is no failure of this one's starts.
-    const bool at_start =
-        !view.world && !failure.round && !failure.stopped_by_agent && counts(failure);
-    const bool first_start = at_start && !first_failure_;
-    if (at_start) ++start_failures_;
-    if (first_start) first_failure_ = failure;
+    if (cause) {
+      first_failure_ = failure;
+      failed_at_ = peer.heard;
+    }
+    // In no round, and none runs: the job waits for this program. While a round runs, nobody waits
+    // for a newcomer, whose agent starts it again ever more slowly. One of an earlier journal's
+    // rounds is no failure of this one's starts.
+    const bool waited_for = !view.world || phase_ != Phase::kRunning;
+    const bool at_start = waited_for && !failure.round && counts(failure) &&
+                          failure.number > peer.starts_counted && !counted_before(failure, view);
+    const bool first_start = at_start && !first_failure_ && !first_start_;
+    if (at_start) {
+      ++start_failures_;
+      peer.starts_counted = failure.number;
+      if (!first_start_) first_start_ = failure;
+    }
     if (again) continue;
     // What no record will count need not wait for one.
     const bool settled = !cause && !at_start && peer.failures_acked == peer.failures_noted;
@@ -173,25 +186,6 @@ bool Coordinator::counts(const FailureReport& failure) const {
   return failure.status.signal == 0 && failure.status.code < 128;
 }
 
-void Coordinator::note_save(const Beat& beat, const JournalView& view) {
-  const SaveReport& report = *beat.saved;
-  if (!view.world || report.round != view.world->round)
-    return;  // a save whose round died is abandoned
-  if (view.checkpoint && view.checkpoint->round == report.round &&
-      view.checkpoint->step >= report.step) {
-    return;
-  }
-  const std::size_t at = index_of(*view.world, beat.from.node);
-  if (at == view.world->members.size() || view.world->members[at].agent != beat.from) return;
-  if (saving_ && saving_->report.round == report.round && report.step < saving_->report.step)
-    return;
-  if (!saving_ || saving_->report.step != report.step || saving_->report.round != report.round) {
-    saving_ = SaveTally{report, {}};
-  }
-  if (saving_->report.lineage != report.lineage) return;  // not the same state: never whole
-  saving_->in.insert(beat.from.node);
-}
-
 void Coordinator::acknowledge(Time now, std::uint64_t read_done, const JournalView& view,
                               Effects& effects) {
   for (auto it = awaiting_.begin(); it != awaiting_.end();) {
@@ -199,6 +193,7 @@ void Coordinator::acknowledge(Time now, std::uint64_t read_done, const JournalVi
       ++it;
       continue;
     }
+    if (mute_) return;
     Peer& peer = peers_.at(it->first);
     Order order = order_for(peer, view);
     order.beat = peer.beat.number;
@@ -232,7 +227,7 @@ void Coordinator::on_journal(Time now, const JournalEvent& event, JournalClient&
                              Effects& effects) {
   if (!leading()) return;
   wake(now);
-  ELASTIC_ASSERT(journal.view().lead == lead_);
+  ELASTIC_ASSERT(journal.view().lead == lead_ || ELASTIC_MUTANT("deposed_grants_leases"));
   if (event.appended) settle_append(now, *event.appended, journal, effects);
   if (event.read_done != 0) acknowledge(now, event.read_done, journal.view(), effects);
   if (event.news || event.appended) evaluate(now, journal, effects);
@@ -252,7 +247,16 @@ void Coordinator::settle_append(Time now, const Record& record, JournalClient& j
     joined_.clear();
     first_failure_.reset();
     saving_.reset();
+    manifest_for_.reset();
     start_failures_ = 0;
+    first_start_.reset();
+    announced_.clear();
+    departed_.clear();
+    asking_ = world->cause == RoundCause::kResize ? now - asked_at_ : Duration::zero();
+    adopted_ = false;
+    pause_ = {};
+    step_length_ = {};
+    ran_ = {};
     planned_ = false;
     for (auto& [node, peer] : peers_) peer.failures_acked = peer.failures_noted;
     wait_for(WaitReason::kNone, effects);
@@ -261,15 +265,17 @@ void Coordinator::settle_append(Time now, const Record& record, JournalClient& j
                            static_cast<std::uint64_t>(world->cause)});
     push(view, effects);
   } else if (const auto* saved = std::get_if<Checkpoint>(&record.body)) {
-    saving_.reset();
-    effects.push_back(PutMarker{{view.life, view.checkpoint_record, *saved, false}});
+    if (saving_ && saving_->report.step <= saved->step) saving_.reset();
+    put_marker({view.checkpoint_record, *saved}, false, view, effects);
     effects.push_back(Note{NoteKind::kCheckpoint, self_.node, saved->round, saved->step.value,
                            view.checkpoint_record.value, 0});
+  } else if (const auto* retire = std::get_if<Retire>(&record.body)) {
+    settle_retire(*retire, view, effects);
   } else if (const auto* verdict = std::get_if<Verdict>(&record.body)) {
     phase_ = Phase::kEnding;
     for (auto& [node, peer] : peers_) peer.failures_acked = peer.failures_noted;
     if (verdict->kind == Verdict::Kind::kSucceeded && view.checkpoint) {
-      effects.push_back(PutMarker{{view.life, view.checkpoint_record, *view.checkpoint, true}});
+      put_marker({view.checkpoint_record, *view.checkpoint}, true, view, effects);
     }
     effects.push_back(Note{NoteKind::kVerdict,
                            self_.node,
@@ -310,6 +316,7 @@ Order Coordinator::order_for(const Peer& peer, const JournalView& view) const {
     order.leave_for = target_;
     order.planned = planned_;
   }
+  if (peer.suppressed_until > peer.heard) order.wait = WaitReason::kSuppressed;
   if (peer.sits_out_until > peer.heard) order.wait = WaitReason::kSittingOut;
   if (!view.world) return order;
   const World& world = *view.world;
@@ -323,6 +330,10 @@ Order Coordinator::order_for(const Peer& peer, const JournalView& view) const {
     return order;
   }
   order.wait = WaitReason::kNone;
+  if (at == 0) {
+    order.manifest = manifest_for_;
+    order.verify = to_verify(view);
+  }
   if (peer.beat.placed >= world.round) return order;  // it knows its place
   const std::size_t size = world.members.size();
   Placement place;
@@ -363,19 +374,28 @@ void Coordinator::check(const JournalClient& journal) const {
   ELASTIC_ASSERT(phase_ != Phase::kEnding || journal.view().verdict.has_value());
   ELASTIC_ASSERT(awaiting_.size() <= peers_.size());
   ELASTIC_ASSERT(entered_.size() <= peers_.size());
+  ELASTIC_ASSERT(!manifest_for_ || journal.view().world.has_value());
+  ELASTIC_ASSERT(!marker_stored_ || markers_asked_.contains(marker_stored_));
+  ELASTIC_ASSERT(!mute_ || job_.health.min_healthy > 0);
+  ELASTIC_ASSERT(start_failures_ == 0 || first_start_ || ELASTIC_MUTANT("failure_counted_twice"));
+  flaps_.check();
+  health_.check();
 }
 
 std::uint64_t Coordinator::digest() const {
   Hash hash;
   hash(phase_, suspended_, lead_, lead_return_, enough_heard_, awake_at_, awaiting_, announce_to_,
        target_, cause_, planned_, planned_until_, forming_since_, last_join_, joined_, wait_,
-       recorded_at_, running_since_, entered_, best_step_, edge_since_, first_failure_,
-       start_failures_, stop_with_);
+       recorded_at_, running_since_, entered_, best_step_, edge_since_, first_failure_, failed_at_,
+       start_failures_, first_start_, stop_with_, flaps_.digest(), health_.digest(), too_few_,
+       mute_, announced_, departed_, ran_, step_length_, running_from_, pause_, asked_at_, asking_,
+       adopted_);
   if (saving_) hash(saving_->report, saving_->in);
+  hash(manifest_for_, markers_asked_, marker_stored_);
   for (const auto& [node, peer] : peers_) {
     hash(node, peer.beat, peer.heard, peer.acked, peer.ever_acked, peer.suspect_at, peer.lost,
-         peer.leaving, peer.leave_at, peer.sits_out_until, peer.failures_noted,
-         peer.failures_acked);
+         peer.leaving, peer.leave_at, peer.sits_out_until, peer.suppressed_until,
+         peer.failures_noted, peer.failures_acked, peer.starts_counted);
   }
   return hash.value();
 }

@@ -15,6 +15,8 @@
 #include "core/membership/config.h"
 #include "core/membership/forming.h"
 #include "core/membership/journal_client.h"
+#include "core/policy/flaps.h"
+#include "core/policy/healthy.h"
 
 namespace elastic {
 
@@ -37,7 +39,8 @@ class Coordinator {
     kEnding,    // a Verdict is recorded
   };
 
-  Coordinator(const JobConfig& job, const Timeouts& timeouts) : job_(job), timeouts_(timeouts) {}
+  Coordinator(const JobConfig& job, const Timeouts& timeouts)
+      : job_(job), timeouts_(timeouts), flaps_(job.flaps), health_(job.health) {}
 
   void start(AgentId self) { self_ = self; }
   // The own Lead was read in the journal. `known` are nodes to announce it to.
@@ -51,10 +54,15 @@ class Coordinator {
   void on_tick(Time now, JournalClient& journal, Effects& effects);
   void on_journal(Time now, const JournalEvent& event, JournalClient& journal, Effects& effects);
   void on_stop_job(Time now, JournalClient& journal, Effects& effects);
+  // A marker that this node put is durable.
+  void on_marker(Time now, RecordNo record, JournalClient& journal, Effects& effects);
 
   bool leading() const { return phase_ != Phase::kIdle; }
   // It has just heard fewer than min nodes for a lease: the node should stand down.
   bool suspended() const { return suspended_; }
+  // Likewise, but min_healthy is set: it stays, acknowledges nobody, and ends the job if nothing
+  // changes before the grace is over. Others may lead at any time.
+  bool mute() const { return mute_; }
   // Every node that it hears has the verdict.
   bool all_ended() const;
 
@@ -68,17 +76,46 @@ class Coordinator {
 
  private:
   struct SaveTally {
-    SaveReport report;
-    std::set<NodeId> in;
+    SaveReport report;  // of the first that reported
+    std::map<NodeId, ShareFact> in;
   };
 
   // coordinator.cc: what is heard.
   void wake(Time now);
   void note_failures(Peer& peer, const Beat& beat, const JournalView& view, Effects& effects);
-  void note_save(const Beat& beat, const JournalView& view);
   void acknowledge(Time now, std::uint64_t read_done, const JournalView& view, Effects& effects);
   void settle_append(Time now, const Record& record, JournalClient& journal, Effects& effects);
   Peer& peer_of(Time now, const Beat& beat, bool* changed);
+
+  // saves.cc
+  void note_save(const Beat& beat, const JournalView& view);
+  void ask_for_manifest(const JournalView& view, Effects& effects);
+  bool commit_save(Time now, JournalClient& journal, Effects& effects);
+  void put_marker(const CommittedSave& save, bool verdict, const JournalView& view,
+                  Effects& effects);
+  bool retire_saves(Time now, JournalClient& journal, Effects& effects);
+  void settle_retire(const Retire& retire, const JournalView& view, Effects& effects);
+  void take_up_saves(const JournalView& view, Effects& effects);
+  bool needs_other_save(const World& world, const JournalView& view) const;
+  std::vector<RecordNo> broken_saves(const JournalView& view) const;
+  std::optional<CommittedSave> to_verify(const JournalView& view) const;
+  RecordNo proven(const JournalView& view) const;
+  const Peer* first_member(const JournalView& view) const;
+  // spending.cc: budgets, flaps, and what ends a job.
+  policy::Charge charged(const JournalView& view) const;
+  policy::Judgement judged(const JournalView& view) const;
+  bool program_failed(const JournalView& view) const;
+  bool failure_is_certain(Time now, const JournalView& view) const;
+  Step reached(const JournalView& view) const;
+  std::optional<Verdict> success(const JournalView& view) const;
+  std::optional<Verdict> verdict_due(Time now, const JournalView& view, bool forming) const;
+  void note_departures(Time now, const JournalView& view);
+  Pace measured(const JournalView& view) const;
+  void measure(Time now, const World& world);
+  policy::GrowthFacts growth_facts(Time now, const World& world, std::uint32_t after) const;
+  void spend(Time now, const JournalView& view, World& world) const;
+  std::vector<CountedStarts> counted_starts(const JournalView& view) const;
+  bool counted_before(const FailureReport& failure, const JournalView& view) const;
 
   // decisions.cc: what follows.
   void evaluate(Time now, JournalClient& journal, Effects& effects);
@@ -87,7 +124,6 @@ class Coordinator {
   void adopt(Time now, JournalClient& journal, Effects& effects);
   void watch(Time now, JournalClient& journal, Effects& effects);
   void form(Time now, JournalClient& journal, Effects& effects);
-  bool commit_save(Time now, JournalClient& journal, Effects& effects);
   bool conclude(Time now, JournalClient& journal, Effects& effects);
   void ask_leave(Time now, RoundCause cause, bool planned, const JournalView& view,
                  Effects& effects);
@@ -136,9 +172,28 @@ class Coordinator {
   Step best_step_;                // newest step that a member of the newest World reported
   Time edge_since_ = kEndOfTime;  // first failed edge of the newest World
   std::optional<FailureReport> first_failure_;  // of the newest World
-  std::uint32_t start_failures_ = 0;            // programs that ended before there was a round
-  std::optional<SaveTally> saving_;
-  std::optional<Verdict> stop_with_;  // operator
+  Time failed_at_{};                            // arrival of first_failure_
+  std::uint32_t start_failures_ = 0;            // programs that ended while no round ran
+  std::optional<FailureReport> first_start_;    // the first of these
+  std::optional<SaveTally> saving_;             // shares that are still coming in
+  std::optional<ManifestOrder> manifest_for_;   // all shares are in: asked of group rank 0
+  std::set<RecordNo> markers_asked_;            // since the own Lead
+  RecordNo marker_stored_;                      // the newest of them that is durable
+  std::optional<Verdict> stop_with_;            // operator
+
+  policy::FlapTable flaps_;
+  policy::HealthWatch health_;
+  bool too_few_ = false;        // for longer than the grace: the job is to end
+  bool mute_ = false;           // too few are heard to acknowledge anybody
+  std::set<NodeId> announced_;  // members of the newest World that have said that they leave
+  std::set<NodeId> departed_;   // members of it that have left without a word, counted once each
+  Duration ran_{};              // for so long every member was in the round that is being left
+  Duration step_length_{};      // measured in the newest World; zero: not yet
+  Step running_from_;           // newest step when every member had entered
+  Duration pause_{};            // measured for the newest World; zero: not yet
+  bool adopted_ = false;        // the newest World was recorded by another
+  Time asked_at_{};             // kForming: since when
+  Duration asking_{};           // from then to the record, if that was an announced change
 };
 
 }  // namespace elastic

@@ -6,6 +6,7 @@
 
 #include "core/assert.h"
 #include "core/membership/coordinator.h"
+#include "core/mutants.h"
 
 namespace elastic {
 namespace {
@@ -20,12 +21,29 @@ const Peer* find(const Peers& peers, NodeId node) {
   return at == peers.end() ? nullptr : &at->second;
 }
 
+Forming not_yet(WaitReason reason, Duration look_again) {
+  Forming forming;
+  forming.wait = reason;
+  forming.look_again = look_again;
+  return forming;
+}
+
 }  // namespace
 
 FormingView Coordinator::forming_view(Time now, const JournalView& view) const {
   const Duration patience = std::max(job_.stop_grace, 2 * timeouts_.lost_after);
-  return {job_,         timeouts_, view,           peers_,     now,
-          lead_return_, target_,   forming_since_, last_join_, planned_until_ + patience};
+  return {job_,
+          timeouts_,
+          view,
+          peers_,
+          now,
+          lead_return_,
+          target_,
+          forming_since_,
+          last_join_,
+          planned_until_ + patience,
+          /*go_back=*/false,
+          broken_saves(view)};
 }
 
 void Coordinator::evaluate(Time now, JournalClient& journal, Effects& effects) {
@@ -33,6 +51,7 @@ void Coordinator::evaluate(Time now, JournalClient& journal, Effects& effects) {
   const JournalView& view = journal.view();
   mark_lost(now, view, effects);
   count_heard(now);
+  note_departures(now, view);
   if (phase_ == Phase::kEnding || journal.appending()) return;
   if (view.verdict) {
     phase_ = Phase::kEnding;
@@ -46,6 +65,7 @@ void Coordinator::evaluate(Time now, JournalClient& journal, Effects& effects) {
     watch(now, journal, effects);
   }
   if (phase_ == Phase::kForming) form(now, journal, effects);
+  if (phase_ == Phase::kRunning) retire_saves(now, journal, effects);
 }
 
 void Coordinator::mark_lost(Time now, const JournalView& view, Effects& effects) {
@@ -78,10 +98,14 @@ void Coordinator::count_heard(Time now) {
   for (const auto& [node, peer] : peers_) {
     if (!peer.lost && peer.beat.state != AgentState::kEnded) ++heard;
   }
+  too_few_ = health_.step(now, heard);
   if (heard >= job_.min_nodes || phase_ == Phase::kEnding) {
     enough_heard_ = now;
+    mute_ = false;
   } else if (now - enough_heard_ >= timeouts_.lease) {
-    suspended_ = true;
+    // Somebody must stay to end a job that has too few machines for good.
+    mute_ = job_.health.min_healthy > 0;
+    suspended_ = !mute_;
   }
 }
 
@@ -122,6 +146,11 @@ void Coordinator::adopt(Time now, JournalClient& journal, Effects& effects) {
     recorded_at_ = now;
     running_since_ = kEndOfTime;
     best_step_ = world.resume.state.step;
+    adopted_ = true;
+    pause_ = {};
+    step_length_ = {};
+    start_failures_ = 0;  // of before the round ran: the predecessor's record has counted them
+    first_start_.reset();
     wait_for(WaitReason::kNone, effects);
     effects.push_back(Note{NoteKind::kAdopted, self_.node, world.round, 0, 0, 0});
   } else {
@@ -137,6 +166,11 @@ void Coordinator::watch(Time now, JournalClient& journal, Effects& effects) {
     ask_leave(now, *cause, false, view, effects);
     return;
   }
+  if (needs_other_save(world, view)) {
+    ask_leave(now, RoundCause::kSaveBroken, false, view, effects);
+    return;
+  }
+  measure(now, world);
   note_joiners(now, view);
   if (wants_resize(now, world)) ask_leave(now, RoundCause::kResize, true, view, effects);
 }
@@ -170,6 +204,8 @@ std::optional<RoundCause> Coordinator::broken(Time now, const World& world, Effe
   if (first_failure_ || left) return RoundCause::kWorkerFailed;
   if (running_since_ == kEndOfTime && entered_.size() == world.members.size()) {
     running_since_ = now;
+    running_from_ = best_step_;
+    if (!adopted_) pause_ = now - recorded_at_ + asking_;
     effects.push_back(
         Note{NoteKind::kRunning, self_.node, world.round, world.members.size(), 0, 0});
   }
@@ -235,6 +271,7 @@ void Coordinator::sit_out_worst(Time now, const World& world) {
 // A node outside the newest World that could be in the next one at once.
 bool Coordinator::joiner(Time now, const Peer& peer, const World& world) const {
   if (peer.lost || peer.leaving || peer.sits_out_until > now) return false;
+  if (peer.suppressed_until > now) return false;
   const std::size_t at = index_of(world, peer.beat.from.node);
   if (at < world.members.size()) return false;
   if (job_.workers == WorkerKind::kForeign)
@@ -244,12 +281,12 @@ bool Coordinator::joiner(Time now, const Peer& peer, const World& world) const {
 
 // Keeps the times of the first and the newest joiner, from which the last call counts.
 void Coordinator::note_joiners(Time now, const JournalView& view) {
+  const FormingView seen = forming_view(now, view);
   for (const auto& [node, peer] : peers_) {
-    const bool is_new =
-        phase_ == Phase::kForming
-            ? is_in(forming_view(now, view), peer) &&
-                  (!view.world || index_of(*view.world, node) == view.world->members.size())
-            : joiner(now, peer, *view.world);
+    const bool is_new = phase_ == Phase::kForming
+                            ? is_in(seen, peer) && (!view.world || index_of(*view.world, node) ==
+                                                                       view.world->members.size())
+                            : joiner(now, peer, *view.world);
     if (!is_new || joined_.contains(node)) continue;
     if (joined_.empty() && phase_ == Phase::kRunning) forming_since_ = now;
     joined_.insert(node);
@@ -281,7 +318,10 @@ bool Coordinator::wants_resize(Time now, const World& world) {
   };
   const std::uint32_t after = size_of(members - leaving_now + joiners);
   if (leaving_now > 0) return after >= job_.min_nodes && after > 0;
-  if (job_.growth == Growth::kNever || joiners == 0 || after <= size_of(members)) return false;
+  if (joiners == 0 || after <= size_of(members)) return false;
+  const policy::GrowthRules rules{job_.growth, job_.growth_pays.interval, job_.growth_pays.horizon,
+                                  job_.growth_pays.margin_ppm};
+  if (grows(growth_facts(now, world, after), rules) != policy::GrowthAnswer::kGrow) return false;
   const Time last_call = std::min(last_join_ + job_.last_call, forming_since_ + job_.last_call_cap);
   return !preparing || now >= last_call;
 }
@@ -296,6 +336,8 @@ void Coordinator::ask_leave(Time now, RoundCause cause, bool planned, const Jour
   planned_until_ = planned ? now + job_.resize_deadline : now;
   forming_since_ = now;
   last_join_ = now;
+  asked_at_ = now;
+  ran_ = running_since_ == kEndOfTime ? Duration::zero() : now - running_since_;
   joined_.clear();
   effects.push_back(Note{NoteKind::kAskLeave, self_.node, target_,
                          static_cast<std::uint64_t>(cause), planned ? 1U : 0U, 0});
@@ -329,7 +371,26 @@ void Coordinator::form(Time now, JournalClient& journal, Effects& effects) {
     }
   }
   note_joiners(now, view);
-  Forming forming = decide(forming_view(now, view));
+  FormingView looked_at = forming_view(now, view);
+  looked_at.go_back = judged(view).next == policy::NextTry::kGoBack;
+  Forming forming = decide(looked_at);
+  if (forming.saves_lost) {
+    ELASTIC_ASSERT(view.checkpoint.has_value());
+    journal.append(now, Verdict{Verdict::Kind::kSavesLost, view.checkpoint->step, {}}, effects);
+    return;
+  }
+  if (!forming.members.empty()) {
+    const Duration back_off = forming_since_ + charged(view).delay - now;
+    if (const std::optional<Verdict> verdict = verdict_due(now, view, true)) {
+      journal.append(now, *verdict, effects);
+      return;
+    }
+    if (looked_at.go_back && !failure_is_certain(now, view)) {
+      forming = not_yet(WaitReason::kMembersLeave, timeouts_.beat);
+    } else if (back_off > Duration::zero()) {
+      forming = not_yet(WaitReason::kBackOff, back_off);
+    }
+  }
   if (forming.members.empty()) {
     wait_for(forming.wait, effects);
     if (forming.look_again < timeouts_.beat) {
@@ -349,41 +410,11 @@ void Coordinator::record_world(Time now, Forming forming, JournalClient& journal
   world.resume = forming.resume.resume;
   world.holders = std::move(forming.resume.holders);
   world.cause = cause_;
-  Budgets& budgets = world.budgets;
-  if (view.world) budgets = view.world->budgets;
-  if (running_since_ != kEndOfTime && now - running_since_ >= job_.budget_reset) {
-    budgets.restarts_used = 0;
-  }
-  bool program = view.world && first_failure_ && counts(*first_failure_);
-  if (program && member_lost(*view.world)) {
-    // Programs that fail because another node vanished did not fail by themselves.
-    const Peer* culprit = find(peers_, first_failure_->agent.node);
-    program = culprit == nullptr || culprit->lost;
-  }
-  budgets.restarts_used += start_failures_ + (program ? 1U : 0U);
-  if (budgets.restarts_used > job_.max_restarts) {
-    Verdict verdict;
-    verdict.kind = Verdict::Kind::kProgramFailed;
-    verdict.step = best_step_;
-    if (first_failure_) verdict.first_failure = *first_failure_;
-    journal.append(now, verdict, effects);
-    return;
-  }
-  if (view.world) {
-    if (cause_ == RoundCause::kResize) {
-      ++budgets.resizes;
-    } else if (!program) {
-      ++budgets.churn;
-    }
-    // What foreign programs have done is not known.
-    const Step reached = std::max(best_step_, world.resume.state.step);
-    const bool progress =
-        job_.workers == WorkerKind::kForeign || reached > view.world->resume.state.step;
-    budgets.no_progress = progress ? 0 : budgets.no_progress + 1;
-  }
+  spend(now, view, world);
   for (const auto& [node, peer] : peers_) {
     if (peer.sits_out_until > now) world.sitting_out.push_back(node);
   }
+  world.broken = broken_saves(view);
   ELASTIC_ASSERT(world.members.size() >= job_.min_nodes);
   ELASTIC_ASSERT(world.members.size() <= job_.max_nodes);
   ELASTIC_ASSERT(!view.world || world.round > view.world->round);
@@ -391,34 +422,14 @@ void Coordinator::record_world(Time now, Forming forming, JournalClient& journal
   journal.append(now, std::move(world), effects);
 }
 
-// A save is whole when every member of its round has its share durable.
-bool Coordinator::commit_save(Time now, JournalClient& journal, Effects& effects) {
-  const JournalView& view = journal.view();
-  if (!saving_ || !view.world || saving_->report.round != view.world->round) return false;
-  if (saving_->in.size() < view.world->members.size()) return false;
-  const SaveReport report = saving_->report;
-  Checkpoint checkpoint{report.step, report.round, report.lineage, report.digest};
-  journal.append(now, checkpoint, effects);
-  return true;
-}
-
-// The job has ended: stopped by its operator, failed before it ever ran, or finished and saved.
-bool Coordinator::conclude(Time now, JournalClient& journal, Effects& effects) {
-  const JournalView& view = journal.view();
-  if (stop_with_) {
-    journal.append(now, *stop_with_, effects);
-    return true;
-  }
-  if (!view.world) {
-    if (start_failures_ <= job_.max_restarts) return false;
-    Verdict verdict;
-    verdict.kind = Verdict::Kind::kProgramFailed;
-    if (first_failure_) verdict.first_failure = *first_failure_;
-    journal.append(now, verdict, effects);
-    return true;
-  }
-  if (phase_ != Phase::kRunning) return false;
+// Finished, and saved where that is known: the verdict that says so.
+std::optional<Verdict> Coordinator::success(const JournalView& view) const {
+  if (phase_ != Phase::kRunning) return std::nullopt;
+  ELASTIC_ASSERT(view.world.has_value());
   Verdict success;
+  const std::vector<RecordNo> broken = broken_saves(view);
+  const bool usable =
+      std::find(broken.begin(), broken.end(), view.checkpoint_record) == broken.end();
   bool all_finished = true;
   bool saved = false;
   for (const Member& member : view.world->members) {
@@ -428,12 +439,26 @@ bool Coordinator::conclude(Time now, JournalClient& journal, Effects& effects) {
     all_finished = all_finished && finished;
     if (!finished) continue;
     success.step = std::max(success.step, peer->beat.last_step);
-    saved = saved || (view.checkpoint && view.checkpoint->round.journal == view.life &&
+    saved = saved || (view.checkpoint && usable && view.checkpoint->round.journal == view.life &&
                       view.checkpoint->step == peer->beat.last_step);
   }
   const bool native = job_.workers == WorkerKind::kNative;
-  if (native ? !saved : !all_finished) return false;
-  journal.append(now, success, effects);
+  if (native ? !saved : !all_finished) return std::nullopt;
+  return success;
+}
+
+// The job has ended: stopped by its operator, finished and saved, or for want of anything to spend.
+bool Coordinator::conclude(Time now, JournalClient& journal, Effects& effects) {
+  const JournalView& view = journal.view();
+  std::optional<Verdict> verdict = stop_with_;
+  if (!verdict) verdict = success(view);
+  if (!verdict && ELASTIC_MUTANT("leave_closes_the_job") && phase_ == Phase::kRunning) {
+    const auto leaves = [](const auto& entry) { return entry.second.leaving; };
+    if (std::any_of(peers_.begin(), peers_.end(), leaves)) verdict = Verdict{};
+  }
+  if (!verdict) verdict = verdict_due(now, view, /*forming=*/false);
+  if (!verdict) return false;
+  journal.append(now, *verdict, effects);
   return true;
 }
 

@@ -138,7 +138,9 @@ void Election::on_canvass_over(Time now, JournalClient& journal, Effects& effect
       world == 0 ? 0
                  : static_cast<std::size_t>(std::count_if(view.world->members.begin(),
                                                           view.world->members.end(), hears));
-  if (heard < job_.min_nodes || journal.appending()) {
+  // Where a job is to end if it has too few machines for long, somebody must lead to end it.
+  const bool last_resort = heard < job_.health.min_healthy && now - heard_at_ > job_.health.grace;
+  if ((heard < job_.min_nodes && !last_resort) || journal.appending()) {
     back_off(effects);
     return;
   }

@@ -1,7 +1,8 @@
 // Who coordinates. An agent that hears no leader for a drawn time reads the journal, asks everybody
 // it knows whether a live leader is heard, and appends `Lead` only when nobody hears one and at
-// least min_nodes answer. Safety never depends on any of this: two leaders at once are harmless,
-// because only the writer of the newest Lead can write the next record.
+// least min_nodes answer (or, where min_healthy is set, after its grace without a leader). Safety
+// never depends on any of this: two leaders at once are harmless, because only the writer of the
+// newest Lead can write the next record.
 //
 // Alternative rejected: appending Lead on silence alone. A node behind a one-way partition would
 // depose a healthy leader again and again.

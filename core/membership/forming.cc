@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/assert.h"
+#include "core/checkpoint/restore.h"
+#include "core/math/digest.h"
 #include "core/mutants.h"
 
 namespace elastic {
@@ -58,9 +60,12 @@ bool refuted(const FormingView& view, const World& world) {
 }
 
 // States that descend from the newest Checkpoint: Worlds recorded after it resume from such states
-// only, and every member of its own round held it.
+// only, and every member of its own round held it. Where it was found broken and nobody held it any
+// more, they resume from an older save; older rounds' states stay out all the same: their holders
+// were dead, or had none of that round's steps, when its round was recorded.
 bool eligible(const FormingView& view, const StatePoint& held) {
   if (held.entered.journal != view.journal.life) return false;
+  if (view.journal.world && held.entered < view.journal.world->abandoned_below) return false;
   return !view.journal.checkpoint || view.journal.checkpoint->round <= held.entered;
 }
 
@@ -71,19 +76,22 @@ std::optional<StatePoint> best_state(const FormingView& view, const std::vector<
   for (const Peer* peer : in) {
     if (!peer->beat.held || !eligible(view, *peer->beat.held)) continue;
     const StatePoint& held = *peer->beat.held;
-    if (!best || std::pair(held.entered, held.step) > std::pair(best->entered, best->step))
-      best = held;
+    const bool newer =
+        !best || std::pair(held.entered, held.step) > std::pair(best->entered, best->step);
+    if (newer != (best && ELASTIC_MUTANT("stale_survivor_preferred"))) best = held;
   }
   return best;
 }
 
-ResumeChoice from_journal(const FormingView& view) {
+// From scratch only if no save was ever committed.
+ResumeChoice from_journal(const checkpoint::Restore& restore) {
   ResumeChoice choice;
-  if (view.journal.checkpoint) {
-    const Checkpoint& saved = *view.journal.checkpoint;
+  choice.saves_lost = restore.reason == checkpoint::RestoreReason::kNoneLeft;
+  if (restore.save) {
+    const Checkpoint& saved = restore.save->checkpoint;
     choice.resume.source = ResumePoint::Source::kCheckpoint;
     choice.resume.state = {saved.round, saved.step, saved.lineage};
-    choice.resume.checkpoint = view.journal.checkpoint_record;
+    choice.resume.checkpoint = restore.save->record;
   }
   return choice;
 }
@@ -161,7 +169,9 @@ std::optional<ResumeChoice> choose_resume(const FormingView& view,
   if (!is_native(view)) return ResumeChoice{};  // foreign programs resume by themselves
   const std::optional<StatePoint> best = best_state(view, in);
   const JournalView& journal = view.journal;
-  if (!journal.world) return from_journal(view);
+  const checkpoint::Restore restore = checkpoint::choose_restore(journal.saves, {}, view.broken);
+  if (view.go_back) return from_journal(restore);  // what members hold is given up on purpose
+  if (!journal.world) return from_journal(restore);
   const World& world = *journal.world;
   if (best && best->entered == world.round) return from_holders(view, *best);
   if (!ELASTIC_MUTANT("no_wait_for_holder")) {
@@ -172,9 +182,9 @@ std::optional<ResumeChoice> choose_resume(const FormingView& view,
       if (!held && !all_gone(view, world.holders, world.resume.state.entered)) return std::nullopt;
     }
   }
-  const bool newer = best && (!journal.checkpoint || best->step > journal.checkpoint->step);
+  const bool newer = best && (!restore.save || best->step > restore.save->checkpoint.step);
   if (newer) return from_holders(view, *best);
-  return from_journal(view);
+  return from_journal(restore);
 }
 
 namespace {
@@ -194,6 +204,7 @@ std::vector<const Peer*> in_order(const FormingView& view, std::vector<const Pee
                        peer->beat.held->entered == choice.resume.state.entered;
     const bool first = index != SIZE_MAX || holds;
     const bool wrong = ELASTIC_MUTANT("spare_displaces_holder");
+    if (ELASTIC_MUTANT("ranks_from_hash_order")) index = math::mix(peer->beat.from.node.value);
     return std::tuple(first == wrong, index, peer->beat.from.node);
   };
   std::sort(in.begin(), in.end(),
@@ -245,6 +256,7 @@ Call who_may_come(const FormingView& view, bool full) {
   }
   for (const auto& [node, peer] : view.peers) {
     if (peer.lost || leaving_soon(peer, view.now) || peer.sits_out_until > view.now) continue;
+    if (peer.suppressed_until > view.now) continue;
     const AgentState state = peer.beat.state;
     if (is_in(view, peer) || state == AgentState::kEnded) continue;
     const bool member = was_member(view, peer.beat.from);
@@ -264,19 +276,23 @@ Call who_may_come(const FormingView& view, bool full) {
 
 std::vector<const Peer*> who_is_in(const FormingView& view) {
   std::vector<const Peer*> staying;
-  std::vector<const Peer*> leaving;
+  std::vector<const Peer*> unwanted;  // leaving, or lost too often lately
   for (const auto& [node, peer] : view.peers) {
     if (!is_in(view, peer)) continue;
-    (leaving_soon(peer, view.now) ? leaving : staying).push_back(&peer);
+    const bool without = leaving_soon(peer, view.now) || peer.suppressed_until > view.now;
+    (without ? unwanted : staying).push_back(&peer);
   }
-  if (leaving.empty()) return staying;
-  // A node that leaves is taken once more if nobody else holds what it holds, or too few are left.
+  if (unwanted.empty()) return staying;
+  // Such a node is taken once more if nobody else holds what it holds, or too few are left.
   std::vector<const Peer*> all = staying;
-  all.insert(all.end(), leaving.begin(), leaving.end());
+  all.insert(all.end(), unwanted.begin(), unwanted.end());
   const auto best = best_state(view, all);
-  const bool held = !best || std::any_of(staying.begin(), staying.end(), [&](const Peer* peer) {
-    return peer->beat.held && peer->beat.held->entered == best->entered;
-  });
+  const std::optional<ResumeChoice> choice = choose_resume(view, all);
+  const bool unused = choice && choice->resume.source != ResumePoint::Source::kHolders;
+  const bool held =
+      !best || unused || std::any_of(staying.begin(), staying.end(), [&](const Peer* peer) {
+        return peer->beat.held && peer->beat.held->entered == best->entered;
+      });
   return held && usable(view.job, staying.size()) >= view.job.min_nodes ? staying : all;
 }
 
@@ -299,8 +315,12 @@ Forming close(const FormingView& view, const std::vector<const Peer*>& in, Resum
   }
   Forming forming;
   forming.resume = std::move(choice);
+  bool twice = ELASTIC_MUTANT("join_counted_twice") && chosen.size() < view.job.max_nodes;
   for (const Peer* peer : chosen) {
     forming.members.push_back({peer->beat.from, peer->beat.workers});
+    if (!twice || was_member(view, peer->beat.from)) continue;
+    twice = false;
+    forming.members.push_back(forming.members.back());
   }
   return forming;
 }
@@ -326,6 +346,11 @@ Forming decide(const FormingView& view) {
   if (!last_round_dead(view) || other_journal_runs(view)) return wait(WaitReason::kRoundNotDead);
   std::optional<ResumeChoice> choice = choose_resume(view, in);
   if (!choice) return wait(WaitReason::kHolder);
+  if (choice->saves_lost) {
+    Forming lost;
+    lost.saves_lost = true;
+    return lost;
+  }
   return close(view, in, std::move(*choice));
 }
 

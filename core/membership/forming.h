@@ -28,8 +28,10 @@ struct Peer {
   bool leaving = false;        // it has announced that it leaves
   Time leave_at = kEndOfTime;  // its deadline, on the own clock
   Time sits_out_until{};
+  Time suppressed_until{};  // lost too often lately (policy/flaps.h)
   FailureNo failures_noted;
   FailureNo failures_acked;
+  FailureNo starts_counted;  // newest failed start, outside any round, that was counted
 };
 using Peers = std::map<NodeId, Peer>;
 
@@ -53,6 +55,8 @@ struct FormingView {
   Time last_join{};      // newest arrival of a node that is no member of the last World
   Time members_until{};  // a member that lives and hears has left by then, or its agent has killed
                          // it
+  bool go_back = false;  // to the newest checkpoint, whatever members hold (policy/progress.h)
+  std::vector<RecordNo> broken;  // committed saves known to be broken
 };
 
 // A member's workers are dead or can do nothing more, by proof or by clock.
@@ -67,16 +71,27 @@ bool last_round_dead(const FormingView& view);
 bool is_in(const FormingView& view, const Peer& peer);
 
 // Where the next round resumes, given who is in; empty while a holder must be waited for.
+//
+// Two questions about saves, and two answers. Which states descend from what was committed: that of
+// the newest Checkpoint, broken or not, because its files are broken and not its history; a state
+// of a round before it is on another branch for good. What can be loaded, and so what a held state
+// must surpass: the newest save that is neither retired nor known broken.
 struct ResumeChoice {
   ResumePoint resume;
   std::vector<AgentId> holders;
+  // There were committed saves, none of them can be used, and nobody holds a state.
+  bool saves_lost = false;
 };
 std::optional<ResumeChoice> choose_resume(const FormingView& view,
                                           const std::vector<const Peer*>& in);
 
-// The decision. `members` is set exactly when the round is to be recorded now.
+// The decision. A node that was lost too often lately is left out, unless fewer than min_nodes
+// would be in without such nodes, or nobody else holds what it holds: a job that waits for ever
+// because of a bad node is worse off than one that suffers from it. `members` is set exactly when
+// the round is to be recorded now.
 struct Forming {
   WaitReason wait = WaitReason::kNone;
+  bool saves_lost = false;  // the job cannot go on (Verdict::Kind::kSavesLost)
   std::vector<Member> members;
   ResumeChoice resume;
   Duration look_again = Duration::max();  // the reason may pass by the clock alone after this

@@ -80,22 +80,35 @@ class BasicHash {
   }
   void add(const Member& v) { (*this)(v.agent, v.workers); }
   void add(const ResumePoint& v) { (*this)(v.source, v.state, v.checkpoint); }
-  void add(const Budgets& v) { (*this)(v.restarts_used, v.churn, v.resizes, v.no_progress); }
+  void add(const Budgets& v) {
+    (*this)(v.restarts_used, v.churn, v.resizes, v.no_progress, v.stuck_at, v.went_back);
+  }
+  void add(const policy::FlapScore& v) { (*this)(v.node, v.score, v.suppressions, v.left); }
+  void add(const policy::StepLength& v) { (*this)(v.nodes, v.length); }
+  void add(const Pace& v) { (*this)(v.here, v.elsewhere, v.pause); }
+  void add(const CountedStarts& v) { (*this)(v.agent, v.number); }
   void add(const Lead& v) { (*this)(v.leader); }
   void add(const World& v) {
-    (*this)(v.round, v.members, v.resume, v.holders, v.budgets, v.cause, v.sitting_out);
+    (*this)(v.round, v.members, v.resume, v.holders, v.budgets, v.cause, v.sitting_out, v.flaps,
+            v.starts_counted, v.abandoned_below, v.pace, v.broken);
   }
   void add(const Checkpoint& v) { (*this)(v.step, v.round, v.lineage, v.manifest_digest); }
+  void add(const Retire& v) { (*this)(v.saves); }
+  void add(const CommittedSave& v) { (*this)(v.record, v.checkpoint); }
   void add(const Verdict& v) { (*this)(v.kind, v.step, v.first_failure); }
   void add(const Record& v) { (*this)(v.writer, v.nonce, v.body); }
   void add(const NumberedRecord& v) { (*this)(v.number, v.record); }
   void add(const CommitMarker& v) { (*this)(v.journal, v.record, v.checkpoint, v.verdict); }
 
-  void add(const SaveReport& v) { (*this)(v.round, v.step, v.lineage, v.digest); }
+  void add(const SaveReport& v) { (*this)(v.round, v.step, v.lineage, v.digest, v.bytes); }
+  void add(const ShareFact& v) { (*this)(v.bytes, v.digest); }
+  void add(const ManifestOrder& v) { (*this)(v.round, v.step, v.lineage, v.shares); }
+  void add(const ManifestReport& v) { (*this)(v.round, v.step, v.lineage, v.digest); }
+  void add(const SaveCheck& v) { (*this)(v.record, v.intact); }
   void add(const Beat& v) {
     (*this)(v.from, v.number, v.lead_seen, v.state, v.workers, v.placed, v.entered,
             v.entered_newest, v.left_for, v.reaped_below, v.held, v.saved, v.last_step, v.failures,
-            v.failed_edges, v.leaving_in);
+            v.failed_edges, v.leaving_in, v.manifest, v.checked, v.broken_saves);
   }
   void add(const Placement& v) {
     (*this)(v.round, v.group_rank, v.group_size, v.first_rank, v.world_size, v.previous, v.next,
@@ -103,7 +116,8 @@ class BasicHash {
   }
   void add(const Order& v) {
     (*this)(v.from, v.lead, v.beat, v.leave_for, v.planned, v.placement, v.running, v.checkpoint,
-            v.checkpoint_step, v.checkpoint_round, v.failures_seen, v.wait, v.verdict);
+            v.checkpoint_step, v.checkpoint_round, v.failures_seen, v.wait, v.verdict, v.manifest,
+            v.verify);
   }
   void add(const Canvass& v) { (*this)(v.from, v.attempt, v.lead_seen); }
   void add(const Hearing& v) {
@@ -137,6 +151,9 @@ class BasicHash {
   void add(const EdgeFailed& v) { (*this)(v.round, v.peer); }
   void add(const LeaveNotice& v) { (*this)(v.deadline); }
   void add(const StopJob&) {}
+  void add(const ManifestWritten& v) { (*this)(v.round, v.step, v.digest); }
+  void add(const SaveVerified& v) { (*this)(v.record, v.intact); }
+  void add(const SaveBroken& v) { (*this)(v.record); }
 
   D digest_;
 };

@@ -23,9 +23,23 @@ void JournalView::apply(const NumberedRecord& entry) {
   } else if (const auto* as_checkpoint = std::get_if<Checkpoint>(&body)) {
     checkpoint = *as_checkpoint;
     checkpoint_record = entry.number;
+    saves.insert(saves.begin(), {entry.number, *as_checkpoint});
+  } else if (const auto* retire = std::get_if<Retire>(&body)) {
+    last_retired.clear();
+    std::erase_if(saves, [&](const CommittedSave& save) {
+      const bool gone =
+          std::find(retire->saves.begin(), retire->saves.end(), save.record) != retire->saves.end();
+      if (gone) last_retired.push_back(save);
+      return gone;
+    });
   } else if (const auto* as_verdict = std::get_if<Verdict>(&body)) {
     verdict = *as_verdict;
   }
+}
+
+bool JournalView::has_save(RecordNo record) const {
+  return std::any_of(saves.begin(), saves.end(),
+                     [record](const CommittedSave& save) { return save.record == record; });
 }
 
 JournalClient::JournalClient(const JobConfig& job, const Timeouts& timeouts)
@@ -206,6 +220,7 @@ void JournalClient::check() const {
   ELASTIC_ASSERT(view_.lead.record <= view_.last);
   ELASTIC_ASSERT(!view_.last || view_.life);
   ELASTIC_ASSERT(!holding_ || holding_ == view_.life);
+  ELASTIC_ASSERT(view_.saves.empty() || view_.saves.front().record <= view_.checkpoint_record);
 }
 
 std::uint64_t JournalClient::digest() const {
@@ -214,6 +229,7 @@ std::uint64_t JournalClient::digest() const {
        view_.checkpoint_record, view_.verdict.has_value(), requests_, nonces_, tickets_,
        flying_ticket_, flying_read_, contacts_wanted_, flying_contacts_, flying_append_,
        append_after_read_, last_answer_);
+  hash(view_.saves, view_.last_retired);
   if (view_.world) hash(*view_.world);
   if (pending_) hash(*pending_);
   return hash.value();

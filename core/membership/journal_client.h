@@ -28,9 +28,13 @@ struct JournalView {
   RecordNo world_record;
   std::optional<Checkpoint> checkpoint;
   RecordNo checkpoint_record;
+  std::vector<CommittedSave> saves;         // committed and not retired, newest first
+  std::vector<CommittedSave> last_retired;  // by the newest Retire: their deletion may be under way
   std::optional<Verdict> verdict;
 
   void apply(const NumberedRecord& entry);
+  // That save is committed and not retired.
+  bool has_save(RecordNo record) const;
 };
 
 // What became of a request.

@@ -26,13 +26,47 @@ enum class AgentState : std::uint8_t {
   kEnded,     // the last beat of an agent: it has the verdict, or has left, and exits
 };
 
-// A finished share of a save. The coordinator commits when every member of `round` has reported it.
+// A share of a save that is durable: `digest` and `bytes` of its file. When every member of `round`
+// has reported its own, the manifest is written.
 struct SaveReport {
   RoundId round;
   Step step;
   Lineage lineage;
   std::uint64_t digest = 0;
+  std::uint64_t bytes = 0;
   bool operator==(const SaveReport&) const = default;
+};
+
+// One member's share, as the manifest names it.
+struct ShareFact {
+  std::uint64_t bytes = 0;
+  std::uint64_t digest = 0;
+  bool operator==(const ShareFact&) const = default;
+};
+
+// To the agent of group rank 0: every share of this save is durable; write its manifest.
+struct ManifestOrder {
+  RoundId round;
+  Step step;
+  Lineage lineage;
+  std::vector<ShareFact> shares;  // by group rank
+  bool operator==(const ManifestOrder&) const = default;
+};
+
+// The manifest is durable, and so the save is whole: the coordinator commits it.
+struct ManifestReport {
+  RoundId round;
+  Step step;
+  Lineage lineage;
+  std::uint64_t digest = 0;  // of the manifest
+  bool operator==(const ManifestReport&) const = default;
+};
+
+// A committed save was read back.
+struct SaveCheck {
+  RecordNo record;
+  bool intact = false;
+  bool operator==(const SaveCheck&) const = default;
 };
 
 // Agent -> coordinator. Repeated every Timeouts::beat, and sent at once when something changes.
@@ -55,6 +89,9 @@ struct Beat {
   std::vector<FailureReport> failures;  // not acknowledged yet, oldest first, at most 8
   std::vector<NodeId> failed_edges;     // peers of `placed` that its workers cannot reach
   std::optional<Duration> leaving_in;  // the machine is taken back, or the operator asked: deadline
+  std::optional<ManifestReport> manifest;  // group rank 0: until the Checkpoint is seen
+  std::optional<SaveCheck> checked;        // the newest save that it has read back
+  std::vector<RecordNo> broken_saves;      // found broken while loading, at most 8, newest last
   bool operator==(const Beat&) const = default;
 };
 
@@ -84,6 +121,8 @@ enum class WaitReason : std::uint8_t {
   kSittingOut,    // failed edges: cool-down
   kPreparing,     // its workers are not prepared yet
   kNotGrowing,    // growth is off
+  kSuppressed,    // it was lost too often lately: flap damping
+  kBackOff,       // failures came in a row: a delay before the next round
 };
 
 // Coordinator -> agent: the answer to a beat (`beat` set: the lease is renewed from its sending),
@@ -102,6 +141,8 @@ struct Order {
   FailureNo failures_seen;  // of this agent, up to here
   WaitReason wait = WaitReason::kNone;
   std::optional<Verdict> verdict;
+  std::optional<ManifestOrder> manifest;  // group rank 0 only, like the next; repeated until done
+  std::optional<CommittedSave> verify;    // read this save back and tell
   bool operator==(const Order&) const = default;
 };
 

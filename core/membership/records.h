@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/policy/flaps.h"
+#include "core/policy/growth.h"
 #include "core/types.h"
 
 namespace elastic {
@@ -53,11 +55,29 @@ struct ResumePoint {
 
 // Counters that a new coordinator must inherit.
 struct Budgets {
-  std::uint32_t restarts_used = 0;  // failures of the program, job-wide
-  std::uint32_t churn = 0;          // rounds that ended because nodes were lost or left
+  std::uint32_t restarts_used = 0;  // failures of the program, job-wide, since the last reset
+  std::uint32_t churn = 0;          // rounds that ended because nodes were lost or left, likewise
   std::uint32_t resizes = 0;        // rounds that ended by an announced change
-  std::uint32_t no_progress = 0;    // rounds in a row that finished no step
+  std::uint32_t no_progress = 0;    // failures of the program in a row that got no further
+  Step stuck_at;                    // than this
+  bool went_back = false;           // to a checkpoint, because of them
   bool operator==(const Budgets&) const = default;
+};
+
+// What was measured of rounds, as lengths: it decides whether a larger one pays.
+struct Pace {
+  policy::StepLength here;       // newest round in which steps were measured
+  policy::StepLength elsewhere;  // newest one of another size
+  Duration pause{};              // newest change of round; zero: none was measured
+  bool operator==(const Pace&) const = default;
+};
+
+// Up to which number the failures of an agent at the start of its programs, outside any round, have
+// been counted: a coordinator that hears one again knows it.
+struct CountedStarts {
+  AgentId agent;
+  FailureNo number;
+  bool operator==(const CountedStarts&) const = default;
 };
 
 enum class RoundCause : std::uint8_t {
@@ -68,6 +88,7 @@ enum class RoundCause : std::uint8_t {
   kEdge,          // members cannot reach each other
   kStalled,       // a member did not enter, or did not leave, in time
   kAdopted,       // a new coordinator could not adopt the running round
+  kSaveBroken,    // the save that it resumes from, or ends with, was found broken
 };
 
 // I coordinate from here on. Whoever reads a newer Lead than its own stops.
@@ -86,7 +107,15 @@ struct World {
   std::vector<AgentId> holders;
   Budgets budgets;
   RoundCause cause = RoundCause::kFirst;
-  std::vector<NodeId> sitting_out;  // for a cool-down, because of failed edges
+  std::vector<NodeId> sitting_out;            // for a cool-down, because of failed edges
+  std::vector<policy::FlapScore> flaps;       // as of the writing of this record, by node
+  std::vector<CountedStarts> starts_counted;  // by node
+  // States of rounds below this are given up for good: the job has gone back to a checkpoint.
+  RoundId abandoned_below;
+  Pace pace;
+  // Committed saves that were found broken and are not retired, so that a new coordinator does
+  // not name them again.
+  std::vector<RecordNo> broken;
   bool operator==(const World&) const = default;
 };
 
@@ -99,19 +128,46 @@ struct Checkpoint {
   bool operator==(const Checkpoint&) const = default;
 };
 
+// A Checkpoint with its number: how a save is named from then on.
+struct CommittedSave {
+  RecordNo record;
+  Checkpoint checkpoint;
+  bool operator==(const CommittedSave&) const = default;
+};
+
+// These saves may be deleted, and no later World names them. Recorded only when a newer one was
+// read back intact and its marker is durable. Numbers of records that were emptied since mean
+// nothing and do no harm.
+struct Retire {
+  std::vector<RecordNo> saves;  // oldest first
+  bool operator==(const Retire&) const = default;
+};
+
 // The job has ended; nothing follows.
 struct Verdict {
-  enum class Kind : std::uint8_t { kSucceeded, kProgramFailed, kGaveUp, kStopped };
+  enum class Kind : std::uint8_t {
+    kSucceeded,
+    kProgramFailed,  // the restart budget is used up
+    kGaveUp,         // the churn budget is used up
+    kStopped,        // by the operator
+    kNoProgress,     // the program fails at the same step again and again
+    kTooFewNodes,    // fewer than min_healthy for longer than its grace
+    // Every committed save is broken, and nobody holds a state. To begin from scratch would throw
+    // away, without a word, what the job had promised to keep; to wait would be for ever, because
+    // nobody is left who could bring it. An operator who repairs the files starts the job anew,
+    // from their marker.
+    kSavesLost,
+  };
   Kind kind = Kind::kSucceeded;
-  Step step;                    // kSucceeded: the last step
-  FailureReport first_failure;  // kProgramFailed: of the round that used up the budget
+  Step step;                    // kSucceeded: the last step; kSavesLost: of the newest save
+  FailureReport first_failure;  // kProgramFailed, kNoProgress: of the round that used it up
   bool operator==(const Verdict&) const = default;
 };
 
 struct Record {
   AgentId writer;
   std::uint64_t nonce = 0;  // tells two records of one writer apart
-  std::variant<Lead, World, Checkpoint, Verdict> body;
+  std::variant<Lead, World, Checkpoint, Verdict, Retire> body;
   bool operator==(const Record&) const = default;
 };
 

@@ -12,6 +12,12 @@ const char* pick(const char* const (&names)[N], std::size_t index) {
 
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
+std::string numbers(const std::vector<RecordNo>& records) {
+  std::string text;
+  for (const RecordNo record : records) text += " #" + number(record.value);
+  return text;
+}
+
 // Which beat of its life: the numbers begin at a drawn place, and their lower 24 bits count.
 std::uint64_t count(BeatNo beat) { return beat.value & 0xFFFFFFU; }
 
@@ -24,27 +30,39 @@ const char* state_name(AgentState state) {
 }
 
 const char* wait_name(WaitReason reason) {
-  static const char* const names[] = {
-      "nothing",          "adopting",         "too few nodes", "last call",
-      "members to leave", "round to be dead", "a holder",      "the journal",
-      "a place (spare)",  "its cool-down",    "its workers",   "nothing (growth is off)"};
+  static const char* const names[] = {"nothing",
+                                      "adopting",
+                                      "too few nodes",
+                                      "last call",
+                                      "members to leave",
+                                      "round to be dead",
+                                      "a holder",
+                                      "the journal",
+                                      "a place (spare)",
+                                      "its cool-down",
+                                      "its workers",
+                                      "nothing (growth is off)",
+                                      "its suppression (lost too often)",
+                                      "the back-off"};
   return pick(names, static_cast<std::size_t>(reason));
 }
 
 const char* cause_name(RoundCause cause) {
   static const char* const names[] = {"first",       "node lost", "worker failed", "resize",
-                                      "failed edge", "stalled",   "adoption"};
+                                      "failed edge", "stalled",   "adoption",      "broken save"};
   return pick(names, static_cast<std::size_t>(cause));
 }
 
 const char* verdict_name(Verdict::Kind kind) {
-  static const char* const names[] = {"succeeded", "program failed", "gave up", "stopped"};
+  static const char* const names[] = {"succeeded",   "program failed", "gave up",   "stopped",
+                                      "no progress", "too few nodes",  "saves lost"};
   return pick(names, static_cast<std::size_t>(kind));
 }
 
 const char* exit_name(ExitReason reason) {
-  static const char* const names[] = {"succeeded", "program failed", "gave up",     "stopped",
-                                      "left",      "journal lost",   "join timeout"};
+  static const char* const names[] = {
+      "succeeded",    "program failed", "gave up",     "stopped",       "left",
+      "journal lost", "join timeout",   "no progress", "too few nodes", "saves lost"};
   return pick(names, static_cast<std::size_t>(reason));
 }
 
@@ -122,8 +140,16 @@ std::string Names::world(const World& world) {
   if (b.churn != 0) text += "; churn " + number(b.churn);
   if (b.resizes != 0) text += "; resizes " + number(b.resizes);
   if (b.no_progress != 0) text += "; no progress " + number(b.no_progress);
+  if (b.went_back) text += "; went back from step " + number(b.stuck_at.value);
+  for (const policy::FlapScore& flap : world.flaps) {
+    if (flap.left > Duration::zero()) {
+      text += "; " + node(flap.node) + " suppressed for " +
+              number(static_cast<std::uint64_t>(flap.left / std::chrono::seconds(1))) + "s";
+    }
+  }
   if (!world.sitting_out.empty()) text += "; sitting out:";
   for (const NodeId node_out : world.sitting_out) text += " " + node(node_out);
+  if (!world.broken.empty()) text += "; broken:" + numbers(world.broken);
   return text;
 }
 
@@ -136,6 +162,8 @@ std::string Names::record(const NumberedRecord& entry) {
     text += world(*as_world);
   } else if (const auto* saved = std::get_if<Checkpoint>(&body)) {
     text += "Checkpoint of step " + number(saved->step.value) + ", " + round(saved->round);
+  } else if (const auto* retire = std::get_if<Retire>(&body)) {
+    text += "Retire" + numbers(retire->saves);
   } else if (const auto* verdict = std::get_if<Verdict>(&body)) {
     text += std::string("Verdict ") + verdict_name(verdict->kind);
     if (verdict->step) text += " at step " + number(verdict->step.value);
@@ -169,6 +197,12 @@ std::string Names::beat(const Beat& beat) {
   for (const NodeId peer : beat.failed_edges) text += ", no edge to " + node(peer);
   if (beat.saved) text += ", saved step " + number(beat.saved->step.value);
   if (beat.leaving_in) text += ", is leaving";
+  if (beat.manifest) text += ", manifest of step " + number(beat.manifest->step.value);
+  if (beat.checked) {
+    text += std::string(beat.checked->intact ? ", intact" : ", not intact") + " is #" +
+            number(beat.checked->record.value);
+  }
+  if (!beat.broken_saves.empty()) text += ", broken:" + numbers(beat.broken_saves);
   return text;
 }
 
@@ -182,6 +216,8 @@ std::string Names::order(const Order& order) {
   if (order.running) text += ", newest " + round(order.running);
   if (order.wait != WaitReason::kNone) text += std::string(", wait for ") + wait_name(order.wait);
   if (order.verdict) text += std::string(", verdict ") + verdict_name(order.verdict->kind);
+  if (order.manifest) text += ", write the manifest of step " + number(order.manifest->step.value);
+  if (order.verify) text += ", read back #" + number(order.verify->record.value);
   return text;
 }
 
@@ -260,6 +296,10 @@ std::string Names::note(const Note& note) {
       return "has left for " + round(note.round) + " with step " + number(note.a);
     case NoteKind::kWaiting:
       return std::string("waits for ") + wait_name(static_cast<WaitReason>(note.a));
+    case NoteKind::kSaveBroken:
+      return "finds save #" + number(note.a) + " broken" + (note.b != 0 ? ", reading it back" : "");
+    case NoteKind::kRetired:
+      return "has retired " + number(note.b) + " saves up to #" + number(note.a);
   }
   return "?";
 }
@@ -291,6 +331,21 @@ std::string Names::effect(const Effect& effect) {
     return std::string("exits: ") + exit_name(done->reason);
   }
   if (std::holds_alternative<PrepareWorkers>(effect)) return "prepares its workers";
+  if (const auto* manifest = std::get_if<WriteManifest>(&effect)) {
+    return "writes the manifest of step " + number(manifest->order.step.value) + ", " +
+           round(manifest->order.round) + ", " + number(manifest->order.shares.size()) + " shares";
+  }
+  if (const auto* verify = std::get_if<VerifySave>(&effect)) {
+    return "reads back #" + number(verify->save.record.value);
+  }
+  if (const auto* retired = std::get_if<DeleteSaves>(&effect)) {
+    std::string text = "deletes";
+    for (const CommittedSave& save : retired->saves) {
+      text += " #" + number(save.record.value) + " (step " + number(save.checkpoint.step.value) +
+              ", " + round(save.checkpoint.round) + ")";
+    }
+    return text;
+  }
   return "";
 }
 

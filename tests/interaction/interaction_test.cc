@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/interaction/script.h"
+#include "tests/interaction/worker_script.h"
 
 namespace elastic::interaction {
 namespace {
@@ -44,10 +45,11 @@ std::string first_difference(const std::string& wanted, const std::string& found
 
 class Script : public testing::Test {
  public:
-  explicit Script(fs::path path) : path_(std::move(path)) {}
+  using Player = Played (*)(const std::string&);
+  Script(fs::path path, Player player) : path_(std::move(path)), player_(player) {}
   void TestBody() override {
     const std::string script = read(path_);
-    const Played played = play(script);
+    const Played played = player_(script);
     if (g_rewrite) std::ofstream(path_) << played.text;
     EXPECT_EQ(played.trouble, "") << path_.filename();
     if (g_rewrite || played.text == script) return;
@@ -57,19 +59,25 @@ class Script : public testing::Test {
 
  private:
   fs::path path_;
+  Player player_;
 };
 
-int register_scripts() {
+int register_folder(const std::string& folder, const char* suite, Script::Player player) {
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(ELASTIC_SOURCE_DIR "/tests/interaction")) {
+  for (const auto& entry : fs::directory_iterator(ELASTIC_SOURCE_DIR + folder)) {
     if (entry.path().extension() == ".txt") paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
   for (const fs::path& path : paths) {
-    testing::RegisterTest("Interaction", path.stem().c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                          [path]() -> testing::Test* { return new Script(path); });
+    testing::RegisterTest(suite, path.stem().c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [path, player]() -> testing::Test* { return new Script(path, player); });
   }
   return static_cast<int>(paths.size());
+}
+
+void register_scripts() {
+  register_folder("/tests/interaction", "Interaction", play);
+  register_folder("/tests/interaction/workers", "WorkerInteraction", play_workers);
 }
 
 }  // namespace

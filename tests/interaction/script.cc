@@ -118,6 +118,8 @@ class Player {
     w().say_silent(node(word(words, 1)), static_cast<std::uint32_t>(to_number(word(words, 2))));
   }
   void edge(const Words& words);
+  void rot(const Words& words);
+  void storage(const Words& words);
   void notice(const Words& words) {
     w().input(node(word(words, 1)), LeaveNotice{to_duration(word(words, 2))});
   }
@@ -156,6 +158,8 @@ const std::vector<Player::Command>& Player::commands() {
       {"steps", &Player::steps},
       {"save", &Player::save},
       {"finish", &Player::finish},
+      {"rot", &Player::rot},
+      {"storage", &Player::storage},
       {"manual", &Player::manual},
       {"automatic", &Player::automatic},
       {"exit", &Player::exit},
@@ -226,13 +230,29 @@ void Player::setting(const std::string& key, const std::string& value) {
       {"last-call-cap", [&] { job_.last_call_cap = length(); }},
       {"join-timeout", [&] { job_.join_timeout = length(); }},
       {"no-growth", [&] { job_.growth = Growth::kNever; }},
+      {"growth-pays", [&] { job_.growth = Growth::kPays; }},
+      {"growth-interval", [&] { job_.growth_pays.interval = length(); }},
+      {"total-steps", [&] { job_.growth_pays.total_steps = number(); }},
+      {"churn", [&] { job_.max_churn = number(); }},
+      {"back-off", [&] { job_.restart_back_off.base = length(); }},
+      {"churn-back-off", [&] { job_.churn_back_off.base = length(); }},
+      {"back-off-cap", [&] { job_.restart_back_off.cap = job_.churn_back_off.cap = length(); }},
+      {"budget-reset", [&] { job_.budget_reset = length(); }},
+      {"no-progress", [&] { job_.no_progress.failures = number(); }},
+      {"min-healthy", [&] { job_.health.min_healthy = number(); }},
+      {"healthy-grace", [&] { job_.health.grace = length(); }},
+      {"flaps", [&] { job_.flaps.tolerated = number(); }},
+      {"flap-window", [&] { job_.flaps.window = length(); }},
+      {"flap-longest", [&] { job_.flaps.longest = length(); }},
       {"cool-down", [&] { job_.cool_down = length(); }},
       {"resize-deadline", [&] { job_.resize_deadline = length(); }},
       {"exit-code-policy", [&] { job_.restart_policy = RestartPolicy::kExitCode; }},
       {"restarts", [&] { job_.max_restarts = number(); }},
       {"grace", [&] { job_.stop_grace = length(); }},
+      {"keep-saves", [&] { job_.keep_saves = number(); }},
       {"start-up", [&] { job_.bounds.start_up = length(); }},
       {"stall", [&] { job_.bounds.transfer_stall = length(); }},
+      {"step_bound", [&] { job_.bounds.step = length(); }},
       {"prepare", [&] { pace_.prepare = length(); }},
       {"enter", [&] { pace_.enter = length(); }},
       {"leave", [&] { pace_.leave = length(); }},
@@ -294,6 +314,17 @@ void Player::exit(const Words& words) {
 void Player::edge(const Words& words) {
   const NodeId a = node(word(words, 1));
   w().fail_edge(a, node(word(words, 2)));
+}
+
+// rot K: the save of record K is broken from now on.
+void Player::rot(const Words& words) { w().rot(RecordNo{to_number(word(words, 1))}); }
+
+// storage hangs|goes-on N: what N asks of it about saves is answered only when it goes on.
+void Player::storage(const Words& words) {
+  const NodeId who = node(word(words, 2));
+  if (word(words, 1) == "hangs") return w().storage_hangs(who);
+  if (word(words, 1) == "goes-on") return w().storage_goes_on(who);
+  throw Trouble{"storage cannot '" + words[1] + "'"};
 }
 
 // deliver N... | all

@@ -189,11 +189,11 @@ void HandWorld::carry_out(NodeId node, const Effect& effect) {
   } else if (const auto* write = std::get_if<WriteJournalFile>(&effect)) {
     write_file(node, *write);
   } else if (const auto* put = std::get_if<PutMarker>(&effect)) {
-    if (!marker_ || std::pair(marker_->journal, marker_->record) <=
-                        std::pair(put->marker.journal, put->marker.record)) {
-      marker_ = put->marker;
+    if (storage_hangs_.contains(node)) {
+      storage_markers_.emplace_back(AgentId{node, AgentLife{s.life}}, put->marker);
+    } else {
+      put_marker(node, put->marker);
     }
-    at_agent(node, pace_.journal, MarkerStored{put->marker.record});
   } else if (std::holds_alternative<Exit>(effect)) {
     s.node.reset();
   } else {

@@ -28,8 +28,9 @@ struct Pace {
   Duration prepare{std::chrono::seconds(1)};
   Duration enter{std::chrono::milliseconds(100)};
   Duration leave{std::chrono::milliseconds(20)};
-  Duration exit{std::chrono::milliseconds(50)};  // after SIGTERM
-  Duration kill{std::chrono::milliseconds(5)};   // after SIGKILL
+  Duration exit{std::chrono::milliseconds(50)};    // after SIGTERM
+  Duration kill{std::chrono::milliseconds(5)};     // after SIGKILL
+  Duration storage{std::chrono::milliseconds(5)};  // a manifest, a reading back
 };
 
 // What happens to messages of one kind on their way. An empty node stands for any.
@@ -99,6 +100,9 @@ class HandWorld {
   void apply(NodeId node);                    // one member alone
   void save(const std::vector<NodeId>& but);  // all members of the newest round, but for these
   void finish(const std::vector<NodeId>& who);
+  void rot(RecordNo record) { rotten_.insert(record); }  // that save is no longer what it was
+  void storage_hangs(NodeId node) { storage_hangs_.insert(node); }
+  void storage_goes_on(NodeId node);
   void exit_worker(NodeId node, std::uint32_t local_rank, ExitStatus status);
   void tell_entered(NodeId node);
   void tell_left(NodeId node);
@@ -179,6 +183,8 @@ class HandWorld {
   void renew(NodeId node, const RenewLease& lease);
   void kill_leftovers(NodeId node);
   void poll(NodeId node);
+  void answer_save(NodeId node, Input input_later);
+  void put_marker(NodeId node, const CommitMarker& marker);
   void tree_step(NodeId node, const SupervisorInput& input);
   void advance(NodeId node);
   bool somebody_holds(const StatePoint& state) const;
@@ -219,6 +225,10 @@ class HandWorld {
   std::vector<std::pair<NodeId, JournalAnswer>> held_answers_;
   std::vector<World> worlds_;  // recorded, in order, of all journals
   std::optional<CommitMarker> marker_;
+  std::set<RecordNo> rotten_;
+  std::set<NodeId> storage_hangs_;
+  std::vector<std::pair<NodeId, Input>> storage_answers_;
+  std::vector<std::pair<AgentId, CommitMarker>> storage_markers_;
 };
 
 }  // namespace elastic::interaction

@@ -30,7 +30,42 @@ void HandWorld::carry_out_workers(NodeId node, const Effect& effect) {
     renew(node, *lease);
   } else if (std::holds_alternative<PollWorkers>(effect)) {
     at_agent(node, Duration(0), WorkerPulse{slot(node).workers.held, slot(node).silent_rank});
+  } else if (const auto* manifest = std::get_if<WriteManifest>(&effect)) {
+    math::Digest digest;
+    for (const ShareFact& share : manifest->order.shares) digest.add(share.digest);
+    answer_save(node, ManifestWritten{manifest->order.round, manifest->order.step, digest.value()});
+  } else if (const auto* verify = std::get_if<VerifySave>(&effect)) {
+    const RecordNo record = verify->save.record;
+    answer_save(node, SaveVerified{record, !rotten_.contains(record)});
   }
+}
+
+// What the storage answers; for a node whose storage hangs, when it goes on.
+void HandWorld::answer_save(NodeId node, Input input_later) {
+  if (storage_hangs_.contains(node)) {
+    storage_answers_.emplace_back(node, std::move(input_later));
+  } else {
+    at_agent(node, pace_.storage, std::move(input_later));
+  }
+}
+
+void HandWorld::storage_goes_on(NodeId node) {
+  storage_hangs_.erase(node);
+  const auto answers = std::exchange(storage_answers_, {});
+  for (const auto& [of, answer] : answers) answer_save(of, answer);
+  const auto markers = std::exchange(storage_markers_, {});
+  for (const auto& [writer, marker] : markers) {
+    const Slot& s = slot(writer.node);
+    if (s.node && s.life == writer.life.value) put_marker(writer.node, marker);
+  }
+}
+
+void HandWorld::put_marker(NodeId node, const CommitMarker& marker) {
+  if (!marker_ ||
+      std::pair(marker_->journal, marker_->record) <= std::pair(marker.journal, marker.record)) {
+    marker_ = marker;
+  }
+  at_agent(node, pace_.journal, MarkerStored{marker.record});
 }
 
 void HandWorld::kill_leftovers(NodeId node) {
@@ -91,6 +126,11 @@ void HandWorld::try_entering(NodeId node, std::uint64_t generation) {
   const bool stopped = w.tree && w.tree->tree() == Supervisor::Tree::kStopped;
   const bool empty_handed = !w.tree && w.resume.source == ResumePoint::Source::kHolders &&
                             !somebody_holds(w.resume.state);
+  const bool loads = !w.tree && w.resume.source == ResumePoint::Source::kCheckpoint;
+  if (loads && rotten_.contains(w.resume.checkpoint)) {
+    input(node, SaveBroken{w.resume.checkpoint});
+    return;
+  }
   if (stopped || empty_handed) {
     at(pace_.enter, [this, node, generation] { try_entering(node, generation); });
     return;
@@ -310,7 +350,8 @@ void HandWorld::save(const std::vector<NodeId>& but) {
     const bool skipped = std::find(but.begin(), but.end(), node) != but.end();
     if (skipped || w.round != world->round || !w.entered || !w.held) continue;
     line(node, "has its share of step " + std::to_string(w.held->step.value) + " saved");
-    input(node, WorkersSaved{{w.round, w.held->step, w.held->lineage, w.held->step.value}});
+    const std::uint64_t digest = w.held->step.value * 100 + node.value;
+    input(node, WorkersSaved{{w.round, w.held->step, w.held->lineage, digest, 1000}});
   }
 }
 

@@ -17,14 +17,14 @@
 namespace elastic::chaos {
 namespace {
 
-constexpr std::uint64_t kMostSeeds = 500;
+constexpr std::uint64_t kMostSeeds = 1000;
 
-// The standard set: every scenario of the tree, as it is. No bug has a scenario or a setting of its
-// own.
+// The standard batch: eight machines for some ten minutes. One longer scenario stands with it, the
+// only one in which spares alone can hear each other.
 std::vector<Scenario> standard_set() {
-  std::vector<std::string> files;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(ELASTIC_SOURCE_DIR) + "/scenarios")) {
+  const std::string root = std::string(ELASTIC_SOURCE_DIR) + "/scenarios/";
+  std::vector<std::string> files{root + "spares_cut_off.yaml"};
+  for (const auto& entry : std::filesystem::directory_iterator(root + "short")) {
     if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());

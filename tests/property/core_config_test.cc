@@ -34,6 +34,7 @@ JobConfig any_job() {
   job.bounds.pause = up_to(2000);
   job.bounds.start_up = up_to(600'000);
   job.bounds.transfer_stall = up_to(60'000);
+  job.bounds.step = up_to(600'000);
   job.last_call = up_to(20'000);
   job.last_call_cap = up_to(120'000);
   if (*rc::gen::arbitrary<bool>()) job.orphan_bound = up_to(600'000);

@@ -33,10 +33,21 @@ struct Cluster {
   Peers peers;
   Time now{seconds(100)};
   Time lead_return, forming_since, last_join, members_until;
+  std::vector<RecordNo> broken;
 
   FormingView view() const {
-    return {job,         timeouts,          journal,       peers,     now,
-            lead_return, round(kWorld + 1), forming_since, last_join, members_until};
+    return {job,
+            timeouts,
+            journal,
+            peers,
+            now,
+            lead_return,
+            round(kWorld + 1),
+            forming_since,
+            last_join,
+            members_until,
+            /*go_back=*/false,
+            broken};
   }
 };
 
@@ -92,6 +103,7 @@ Peer any_peer(const Cluster& cluster, NodeId node, bool member) {
   peer.leaving = *rc::gen::inRange(0, 8) == 0;
   if (peer.leaving) peer.leave_at = cluster.now + seconds(*rc::gen::inRange(-1, 60));
   if (*rc::gen::inRange(0, 8) == 0) peer.sits_out_until = cluster.now + seconds(1);
+  if (*rc::gen::inRange(0, 5) == 0) peer.suppressed_until = cluster.now + seconds(1);
   return peer;
 }
 
@@ -118,8 +130,14 @@ Cluster any_cluster() {
     world.holders.push_back(world.members.front().agent);
   }
   if (source == 2) {
-    journal.checkpoint = Checkpoint{Step{5}, round(2), Lineage{2005}, 0};
-    journal.checkpoint_record = RecordNo{5};
+    // Up to three saves, the newest of step 5; some are known broken.
+    const auto saves = *rc::gen::inRange<std::uint64_t>(1, 4);
+    for (std::uint64_t i = 0; i < saves; ++i) {
+      journal.saves.push_back({RecordNo{5 - i}, {Step{5 - i}, round(2), Lineage{2005 - i}, 0}});
+      if (*rc::gen::inRange(0, 3) == 0) cluster.broken.push_back(RecordNo{5 - i});
+    }
+    journal.checkpoint = journal.saves.front().checkpoint;
+    journal.checkpoint_record = journal.saves.front().record;
     world.resume = {
         ResumePoint::Source::kCheckpoint, {round(2), Step{5}, Lineage{2005}}, RecordNo{5}};
   }
@@ -179,6 +197,7 @@ void judge_resume(const Cluster& cluster, const Forming& forming) {
   const ResumePoint& resume = forming.resume.resume;
   for (const auto& [node, peer] : cluster.peers) {
     if (peer.lost || peer.leaving || !is_in(cluster.view(), peer) || !peer.beat.held) continue;
+    if (peer.suppressed_until > cluster.now) continue;
     if (peer.beat.held->entered != round(kWorld)) continue;
     RC_ASSERT(resume.source == ResumePoint::Source::kHolders);
     RC_ASSERT(resume.state.entered == round(kWorld));
@@ -194,6 +213,26 @@ void judge_resume(const Cluster& cluster, const Forming& forming) {
     RC_ASSERT(std::find(forming.resume.holders.begin(), forming.resume.holders.end(),
                         member.agent) != forming.resume.holders.end());
   }
+}
+
+// What is loaded is the newest save that is not known broken; from scratch is for jobs without one.
+void judge_save(const Cluster& cluster, const Forming& forming) {
+  if (cluster.job.workers == WorkerKind::kForeign) return;
+  const auto& saves = cluster.journal.saves;
+  const auto usable = std::find_if(saves.begin(), saves.end(), [&](const CommittedSave& save) {
+    return std::find(cluster.broken.begin(), cluster.broken.end(), save.record) ==
+           cluster.broken.end();
+  });
+  if (forming.saves_lost) {
+    RC_ASSERT(!saves.empty() && usable == saves.end());
+    return;
+  }
+  const ResumePoint& resume = forming.resume.resume;
+  if (resume.source == ResumePoint::Source::kScratch) RC_ASSERT(saves.empty());
+  if (resume.source != ResumePoint::Source::kCheckpoint) return;
+  RC_ASSERT(usable != saves.end());
+  RC_ASSERT(resume.checkpoint == usable->record);
+  RC_ASSERT(resume.state.step == usable->checkpoint.step);
 }
 
 // Whoever may still hold the newest possibly committed state is waited for.
@@ -219,41 +258,84 @@ void judge_holders(const Cluster& cluster, const Forming& forming) {
   RC_ASSERT(refuted || all_gone);
 }
 
+// Suppressed nodes are members only if there would be too few without them, or nobody else holds
+// what is resumed. True if one is.
+bool judge_suppressed(const Cluster& cluster, const Forming& forming) {
+  std::size_t wanted = 0;
+  bool held_without = false;
+  for (const auto& [node, peer] : cluster.peers) {
+    if (!is_in(cluster.view(), peer) || leaving_soon(peer, cluster.now)) continue;
+    if (peer.suppressed_until > cluster.now) continue;
+    ++wanted;
+    held_without = held_without || (peer.beat.held &&
+                                    peer.beat.held->entered == forming.resume.resume.state.entered);
+  }
+  const std::size_t capped = std::min<std::size_t>(wanted, cluster.job.max_nodes);
+  const bool enough =
+      capped / cluster.job.node_unit * cluster.job.node_unit >= cluster.job.min_nodes;
+  const bool holders = forming.resume.resume.source == ResumePoint::Source::kHolders;
+  bool any = false;
+  for (const Member& member : forming.members) {
+    if (cluster.peers.at(member.agent.node).suppressed_until <= cluster.now) continue;
+    any = true;
+    RC_ASSERT(!enough || (holders && !held_without));
+  }
+  return any;
+}
+
 TEST(FormingProperty, a_round_is_formed_by_the_rules) {
-  test::check("every formed round keeps the rules of forming",
-              {"formed", "waits", "resumes from holders", "resumes from a checkpoint", "foreign",
-               "has a survivor", "leaves nodes out"},
-              [] {
-                const Cluster cluster = any_cluster();
-                const FormingView view = cluster.view();
-                const Forming forming = decide(view);
-                if (forming.members.empty()) {
-                  RC_TAG("waits");
-                  RC_ASSERT(forming.wait != WaitReason::kNone);
-                  RC_ASSERT(forming.look_again > Duration(0));
-                  return;
-                }
-                RC_TAG("formed");
-                const bool holders = forming.resume.resume.source == ResumePoint::Source::kHolders;
-                RC_CLASSIFY(holders, "resumes from holders");
-                RC_CLASSIFY(forming.resume.resume.source == ResumePoint::Source::kCheckpoint,
-                            "resumes from a checkpoint");
-                RC_CLASSIFY(cluster.job.workers == WorkerKind::kForeign, "foreign");
-                RC_CLASSIFY(index_of(*cluster.journal.world, forming.members.front().agent.node) <
-                                cluster.journal.world->members.size(),
-                            "has a survivor");
-                RC_CLASSIFY(forming.members.size() < cluster.peers.size(), "leaves nodes out");
-                RC_ASSERT(last_round_dead(view));
-                judge_members(cluster, forming);
-                const std::size_t last = forming.members.size() - 1;
-                const bool last_holds =
-                    cluster.peers.at(forming.members[last].agent.node).beat.held ==
-                    std::optional(forming.resume.resume.state);
-                judge_order(cluster, forming, holders && last_holds);
-                judge_resume(cluster, forming);
-                judge_holders(cluster, forming);
-              },
-              {.max_success = 20'000});
+  test::check(
+      "every formed round keeps the rules of forming",
+      {"formed", "waits", "resumes from holders", "resumes from a checkpoint", "foreign",
+       "has a survivor", "leaves nodes out", "all saves are lost", "resumes from an older save",
+       "needs a suppressed node", "leaves a suppressed node out"},
+      [] {
+        const Cluster cluster = any_cluster();
+        const FormingView view = cluster.view();
+        const Forming forming = decide(view);
+        if (forming.saves_lost || !forming.members.empty()) judge_save(cluster, forming);
+        if (forming.saves_lost) {
+          RC_TAG("all saves are lost");
+          RC_ASSERT(forming.members.empty());
+          judge_holders(cluster, forming);
+          return;
+        }
+        if (forming.members.empty()) {
+          RC_TAG("waits");
+          RC_ASSERT(forming.wait != WaitReason::kNone);
+          RC_ASSERT(forming.look_again > Duration(0));
+          return;
+        }
+        RC_TAG("formed");
+        const bool holders = forming.resume.resume.source == ResumePoint::Source::kHolders;
+        RC_CLASSIFY(holders, "resumes from holders");
+        RC_CLASSIFY(forming.resume.resume.source == ResumePoint::Source::kCheckpoint,
+                    "resumes from a checkpoint");
+        RC_CLASSIFY(
+            forming.resume.resume.checkpoint && forming.resume.resume.checkpoint != RecordNo{5},
+            "resumes from an older save");
+        RC_CLASSIFY(cluster.job.workers == WorkerKind::kForeign, "foreign");
+        RC_CLASSIFY(index_of(*cluster.journal.world, forming.members.front().agent.node) <
+                        cluster.journal.world->members.size(),
+                    "has a survivor");
+        RC_CLASSIFY(forming.members.size() < cluster.peers.size(), "leaves nodes out");
+        RC_ASSERT(last_round_dead(view));
+        judge_members(cluster, forming);
+        const std::size_t last = forming.members.size() - 1;
+        const bool last_holds = cluster.peers.at(forming.members[last].agent.node).beat.held ==
+                                std::optional(forming.resume.resume.state);
+        judge_order(cluster, forming, holders && last_holds);
+        judge_resume(cluster, forming);
+        const bool needed = judge_suppressed(cluster, forming);
+        RC_CLASSIFY(needed, "needs a suppressed node");
+        RC_CLASSIFY(!needed && std::any_of(cluster.peers.begin(), cluster.peers.end(),
+                                           [&](const auto& entry) {
+                                             return entry.second.suppressed_until > cluster.now;
+                                           }),
+                    "leaves a suppressed node out");
+        judge_holders(cluster, forming);
+      },
+      {.max_success = 20'000});
 }
 
 TEST(FormingProperty, ranks_are_a_permutation) {

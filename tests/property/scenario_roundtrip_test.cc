@@ -80,8 +80,21 @@ Scenario some_scenario() {
   job.workers = one_of(WorkerKind::kNative, WorkerKind::kForeign);
   job.journal = JournalKind::kHosted;
   job.growth = one_of(Growth::kAlways, Growth::kNever);
+  if (job.workers == WorkerKind::kNative && *rc::gen::arbitrary<bool>()) {
+    job.growth = Growth::kPays;
+    job.no_progress.failures = *inRange<std::uint32_t>(0, 9);
+  }
+  job.growth_pays = {some_duration(), some_duration(), *inRange<std::uint32_t>(0, 100) * 10'000,
+                     std::nullopt};
+  job.restart_back_off.base = std::min(some_duration(), job.restart_back_off.cap);
+  job.churn_back_off = {some_duration(), std::chrono::hours(100)};
+  if (*rc::gen::arbitrary<bool>()) job.max_churn = *inRange<std::uint32_t>(0, 99);
+  job.health.min_healthy = *inRange<std::uint32_t>(0, job.max_nodes + 1);
+  job.health.grace = some_duration();
+  job.flaps.tolerated = *inRange<std::uint32_t>(0, 9);
   job.restart_policy = one_of(RestartPolicy::kAnyFailure, RestartPolicy::kExitCode);
   job.max_restarts = *inRange<std::uint32_t>(0, 99);
+  job.keep_saves = *inRange<std::uint32_t>(0, 99);
   job.cool_down = some_duration();
   job.budget_reset = some_duration();
   job.journal_lost_after = some_duration();
@@ -111,21 +124,30 @@ Scenario some_scenario() {
 bool same_job(const JobConfig& x, const JobConfig& y) {
   const auto fields = [](const JobConfig& job) {
     const auto& [min, max, unit, workers, kind, journal, host, target, bounds, orphan, lost, last,
-                 cap, join, growth, cool, resize, policy, restarts, reset, grace] = job;
-    const auto& [trip, append, pause, start, stall] = bounds;
-    return std::make_tuple(min, max, unit, workers, kind, journal, host, target, orphan, lost, last,
-                           cap, join, growth, cool, resize, policy, restarts, reset, grace, trip,
-                           append, pause, start, stall);
+                 cap, join, growth, cool, resize, policy, restarts, reset, grace, keep,
+                 restart_back_off, churn_back_off, churn, progress, health, flaps, pays] = job;
+    const auto& [trip, append, pause, start, stall, step] = bounds;
+    const auto& [stuck_after] = progress;
+    const auto& [healthy, healthy_grace] = health;
+    const auto& [tolerated, window, longest] = flaps;
+    const auto& [interval, horizon, margin, total] = pays;
+    return std::make_tuple(restart_back_off.base, restart_back_off.cap, churn_back_off.base,
+                           churn_back_off.cap, churn, stuck_after, healthy, healthy_grace,
+                           tolerated, window, longest, interval, horizon, margin, total, min, max,
+                           unit, workers, kind, journal, host, target, orphan, lost, last, cap,
+                           join, growth, cool, resize, policy, restarts, reset, grace, keep, trip,
+                           append, pause, start, stall, step);
   };
   return fields(x) == fields(y);
 }
 
 bool same_training(const sim::TrainingModel& x, const sim::TrainingModel& y) {
   const auto fields = [](const sim::TrainingModel& training) {
-    const auto& [steps, batch, sample, overhead, gradient, state, start, jitter, reconfigure, stop,
-                 every, storage, stall, collective] = training;
-    return std::make_tuple(steps, batch, sample, overhead, gradient, state, start, jitter,
-                           reconfigure, stop, every, storage, stall, collective);
+    const auto& [steps, dataset, batch, mode, world, ramp, model, sample, overhead, gradient, state,
+                 start, jitter, reconfigure, stop, every, storage, stall, collective] = training;
+    return std::make_tuple(steps, dataset, batch, mode, world, ramp, model, sample, overhead,
+                           gradient, state, start, jitter, reconfigure, stop, every, storage, stall,
+                           collective);
   };
   return fields(x) == fields(y);
 }

@@ -78,6 +78,30 @@ inline auto fields(const Exit& x) {
   const auto& [a] = x;
   return std::tie(a);
 }
+inline auto fields(const SaveBroken& x) {
+  const auto& [a] = x;
+  return std::tie(a);
+}
+inline auto fields(const WriteManifest& x) {
+  const auto& [a] = x;
+  return std::tie(a);
+}
+inline auto fields(const VerifySave& x) {
+  const auto& [a] = x;
+  return std::tie(a);
+}
+inline auto fields(const DeleteSaves& x) {
+  const auto& [a] = x;
+  return std::tie(a);
+}
+inline auto fields(const SaveVerified& x) {
+  const auto& [a, b] = x;
+  return std::tie(a, b);
+}
+inline auto fields(const ManifestWritten& x) {
+  const auto& [a, b, c] = x;
+  return std::tie(a, b, c);
+}
 inline auto fields(const Received& x) {
   const auto& [a, b] = x;
   return std::tie(a, b);
@@ -139,13 +163,36 @@ inline auto fields(const Note& x) {
   return std::tie(a, b, c, d, e, f);
 }
 inline auto fields(const DeclaredBounds& x) {
-  const auto& [a, b, c, d, e] = x;
-  return std::tie(a, b, c, d, e);
+  const auto& [a, b, c, d, e, f] = x;
+  return std::tie(a, b, c, d, e, f);
+}
+inline auto fields(const policy::BackOff& x) {
+  const auto& [a, b] = x;
+  return std::tie(a, b);
+}
+inline auto fields(const policy::ProgressRules& x) {
+  const auto& [a] = x;
+  return std::tie(a);
+}
+inline auto fields(const policy::HealthRules& x) {
+  const auto& [a, b] = x;
+  return std::tie(a, b);
+}
+inline auto fields(const policy::FlapRules& x) {
+  const auto& [a, b, c] = x;
+  return std::tie(a, b, c);
+}
+inline auto fields(const GrowthPays& x) {
+  const auto& [a, b, c, d] = x;
+  return std::tie(a, b, c, d);
 }
 inline auto fields(const JobConfig& x) {
-  const auto& [a, b, c, d, e, f, g, h, bounds, j, k, l, m, n, o, p, q, r, s, t, u] = x;
-  return std::tuple_cat(fields(bounds),
-                        std::tie(a, b, c, d, e, f, g, h, j, k, l, m, n, o, p, q, r, s, t, u));
+  const auto& [a, b, c, d, e, f, g, h, bounds, j, k, l, m, n, o, p, q, r, s, t, u, keep,
+               restart_back_off, churn_back_off, v, no_progress, health, flaps, growth_pays] = x;
+  return std::tuple_cat(fields(bounds), fields(restart_back_off), fields(churn_back_off),
+                        fields(no_progress), fields(health), fields(flaps), fields(growth_pays),
+                        std::tie(keep),
+                        std::tie(a, b, c, d, e, f, g, h, j, k, l, m, n, o, p, q, r, s, t, u, v));
 }
 
 template <class T>

@@ -86,6 +86,12 @@ Checkpoint any_checkpoint() {
           .manifest_digest = any_word()};
 }
 
+RecordNo any_record_number() { return RecordNo{any_word()}; }
+
+CommittedSave any_committed() {
+  return {.record = any_record_number(), .checkpoint = any_checkpoint()};
+}
+
 World any_world() {
   return {.round = any_round(),
           .members = any_list(3000,
@@ -95,13 +101,30 @@ World any_world() {
                               }),
           .resume = any_resume(),
           .holders = any_list(3000, agent_from),
-          .budgets = {any_word32(), any_word32(), any_word32(), any_word32()},
-          .cause = any_of_up_to(RoundCause::kAdopted),
-          .sitting_out = any_nodes()};
+          .budgets = {any_word32(), any_word32(), any_word32(), any_word32(), Step{any_word()},
+                      any_bool()},
+          .cause = any_of_up_to(RoundCause::kSaveBroken),
+          .sitting_out = any_nodes(),
+          .flaps = any_list(300,
+                            [](std::uint64_t word) {
+                              return policy::FlapScore{
+                                  .node = NodeId{word},
+                                  .score = static_cast<std::uint32_t>(word >> 7),
+                                  .suppressions = static_cast<std::uint32_t>(word >> 23),
+                                  .left = Duration(static_cast<std::int64_t>(word >> 1))};
+                            }),
+          .starts_counted = any_list(300,
+                                     [](std::uint64_t word) {
+                                       return CountedStarts{.agent = agent_from(word),
+                                                            .number = FailureNo{word >> 5}};
+                                     }),
+          .abandoned_below = any_round(),
+          .pace = {{any_word32(), any_duration()}, {any_word32(), any_duration()}, any_duration()},
+          .broken = any_few(8, any_record_number)};
 }
 
 Verdict any_verdict() {
-  return {.kind = any_of_up_to(Verdict::Kind::kStopped),
+  return {.kind = any_of_up_to(Verdict::Kind::kSavesLost),
           .step = Step{any_word()},
           .first_failure = any_failure()};
 }
@@ -110,8 +133,27 @@ SaveReport any_save() {
   return {.round = any_round(),
           .step = Step{any_word()},
           .lineage = Lineage{any_word()},
+          .digest = any_word(),
+          .bytes = any_word()};
+}
+
+ManifestOrder any_manifest_order() {
+  return {.round = any_round(),
+          .step = Step{any_word()},
+          .lineage = Lineage{any_word()},
+          .shares = any_list(3000, [](std::uint64_t word) {
+            return ShareFact{.bytes = word, .digest = math::mix(word)};
+          })};
+}
+
+ManifestReport any_manifest_report() {
+  return {.round = any_round(),
+          .step = Step{any_word()},
+          .lineage = Lineage{any_word()},
           .digest = any_word()};
 }
+
+SaveCheck any_check() { return {.record = any_record_number(), .intact = any_bool()}; }
 
 Beat any_beat() {
   return {.from = any_agent(),
@@ -129,7 +171,10 @@ Beat any_beat() {
           .last_step = Step{any_word()},
           .failures = any_few(8, any_failure),
           .failed_edges = any_nodes(),
-          .leaving_in = any_optional(any_duration)};
+          .leaving_in = any_optional(any_duration),
+          .manifest = any_optional(any_manifest_report),
+          .checked = any_optional(any_check),
+          .broken_saves = any_few(8, any_record_number)};
 }
 
 Placement any_placement() {
@@ -157,8 +202,10 @@ Order any_order() {
           .checkpoint_step = Step{any_word()},
           .checkpoint_round = any_round(),
           .failures_seen = FailureNo{any_word()},
-          .wait = any_of_up_to(WaitReason::kNotGrowing),
-          .verdict = any_optional(any_verdict)};
+          .wait = any_of_up_to(WaitReason::kBackOff),
+          .verdict = any_optional(any_verdict),
+          .manifest = any_optional(any_manifest_order),
+          .verify = any_optional(any_committed)};
 }
 
 JournalAsk any_ask() {
@@ -196,13 +243,21 @@ JobConfig any_job() {
       .last_call = any_duration(),
       .last_call_cap = any_duration(),
       .join_timeout = any_optional(any_duration),
-      .growth = any_of_up_to(Growth::kNever),
+      .growth = any_of_up_to(Growth::kPays),
       .cool_down = any_duration(),
       .resize_deadline = any_duration(),
       .restart_policy = any_of_up_to(RestartPolicy::kExitCode),
       .max_restarts = any_word32(),
       .budget_reset = any_duration(),
-      .stop_grace = any_duration()};
+      .stop_grace = any_duration(),
+      .keep_saves = any_word32(),
+      .restart_back_off = {any_duration(), any_duration()},
+      .churn_back_off = {any_duration(), any_duration()},
+      .max_churn = any_optional(any_word32),
+      .no_progress = {any_word32()},
+      .health = {any_word32(), any_duration()},
+      .flaps = {any_word32(), any_duration(), any_duration()},
+      .growth_pays = {any_duration(), any_duration(), any_word32(), any_optional(any_word)}};
 }
 
 Input any_worker_input(std::size_t kind) {
@@ -224,8 +279,14 @@ Input any_worker_input(std::size_t kind) {
       return EdgeFailed{any_round(), NodeId{any_word()}};
     case 17:
       return LeaveNotice{any_duration()};
-    default:
+    case 18:
       return StopJob{};
+    case 19:
+      return ManifestWritten{any_round(), Step{any_word()}, any_word()};
+    case 20:
+      return SaveVerified{any_record_number(), any_bool()};
+    default:
+      return SaveBroken{any_record_number()};
   }
 }
 
@@ -246,9 +307,15 @@ Effect any_worker_effect(std::size_t kind) {
     case 15:
       return TellCheckpoint{RecordNo{any_word()}, Step{any_word()}, any_round()};
     case 16:
-      return Exit{any_of_up_to(ExitReason::kJoinTimeout)};
+      return Exit{any_of_up_to(ExitReason::kSavesLost)};
+    case 18:
+      return WriteManifest{any_manifest_order()};
+    case 19:
+      return VerifySave{any_committed()};
+    case 20:
+      return DeleteSaves{any_few(4, any_committed)};
     default:
-      return Note{any_of_up_to(NoteKind::kWaiting),
+      return Note{any_of_up_to(NoteKind::kRetired),
                   NodeId{any_word()},
                   any_round(),
                   any_word(),
@@ -291,8 +358,11 @@ Record any_record() {
     case 2:
       record.body = any_checkpoint();
       break;
-    default:
+    case 3:
       record.body = any_verdict();
+      break;
+    default:
+      record.body = Retire{any_few(8, any_record_number)};
   }
   return record;
 }

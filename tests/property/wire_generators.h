@@ -23,14 +23,15 @@ CommitMarker any_marker();
 wire::RecordingHeader any_header();
 
 // One function per kind, in the order of the variant, so that a property can name its classes.
-constexpr const char* kRecordNames[] = {"Lead", "World", "Checkpoint", "Verdict"};
+constexpr const char* kRecordNames[] = {"Lead", "World", "Checkpoint", "Verdict", "Retire"};
 constexpr const char* kMessageNames[] = {"Beat",    "Order",      "Canvass",
                                          "Hearing", "JournalAsk", "JournalAnswer"};
 constexpr const char* kInputNames[] = {
     "Start",           "Received",          "PeerClosed",   "TimerFired",      "JournalReplied",
     "JournalFileRead", "JournalFileSynced", "MarkerStored", "LeftoversKilled", "WorkersPrepared",
     "WorkersEntered",  "WorkersLeft",       "WorkerExited", "WorkerPulse",     "WorkersSaved",
-    "WorkersFinished", "EdgeFailed",        "LeaveNotice",  "StopJob"};
+    "WorkersFinished", "EdgeFailed",        "LeaveNotice",  "StopJob",         "ManifestWritten",
+    "SaveVerified",    "SaveBroken"};
 constexpr const char* kEffectNames[] = {"Send",
                                         "ArmTimer",
                                         "CancelTimer",
@@ -48,7 +49,10 @@ constexpr const char* kEffectNames[] = {"Send",
                                         "PollWorkers",
                                         "TellCheckpoint",
                                         "Exit",
-                                        "Note"};
+                                        "Note",
+                                        "WriteManifest",
+                                        "VerifySave",
+                                        "DeleteSaves"};
 Message any_message();
 Input any_input();
 Effect any_effect();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "chaos/oracles/oracle_set.h"
 #include "core/membership/config.h"
 #include "transport/sim/config.h"
+#include "transport/sim/native.h"
 #include "transport/sim/observer.h"
 
 namespace elastic::test {
@@ -19,7 +21,9 @@ namespace elastic::test {
 // journal of life 7.
 class OracleStage final : public chaos::WorldView {
  public:
-  explicit OracleStage(WorkerKind workers = WorkerKind::kNative) : config_(configured(workers)) {
+  explicit OracleStage(WorkerKind workers = WorkerKind::kNative, std::uint64_t total_steps = 1000)
+      : config_(configured(workers)) {
+    config_.training.total_steps = total_steps;
     timeouts_ = std::get<Timeouts>(derive_timeouts(config_.job));
     oracles_.emplace(config_, timeouts_);
     oracles_->watch(*this);
@@ -62,9 +66,13 @@ class OracleStage final : public chaos::WorldView {
     event.life = AgentLife{life};
     if (in_round != 0) event.round = round(in_round);
     event.state = held;
+    if (kind == sim::WorkerEventKind::kApplied) train(event);
+    if (spoil_) spoil_(event);
     oracles_->on_worker(now_, event);
     tick();
   }
+  // Changes what the oracles are told of workers from now on.
+  void spoil(std::function<void(sim::WorkerEvent&)> how) { spoil_ = std::move(how); }
   void exited(std::uint64_t node, std::uint64_t in_round, ExitStatus status,
               bool by_agent = false) {
     sim::WorkerEvent event{};
@@ -189,6 +197,31 @@ class OracleStage final : public chaos::WorldView {
   void tell(std::uint64_t node, Told told) { told_[node] = told; }
 
  private:
+  // What a worker has that applies a step as it should: to the state of the step before, whose
+  // lineage is one less (states are named 100 + step here).
+  struct Trained {
+    sim::Weights weights;
+    data::Cursor next;
+  };
+  void train(sim::WorkerEvent& event) {
+    const TrainingRules rules = sim::rules_of(config_);
+    const std::uint64_t step = event.state.step.value;
+    event.before = step <= 1 ? Lineage{} : Lineage{99 + step};
+    trained_.try_emplace(Lineage{}, Trained{sim::initial_weights(rules.data.seed), {}});
+    const auto before = trained_.find(event.before);
+    if (before == trained_.end()) return;
+    Trained after = before->second;
+    event.batch = data::batch_at(rules.data, after.next, rules.batch.reference_batch);
+    const data::Share whole{event.batch.first, event.batch.size};
+    sim::apply(after.weights,
+               sim::gradient(after.weights, rules.data.seed, event.batch.epoch, whole),
+               policy::kUnchanged.q32);
+    after.next = data::advance(rules.data, after.next, event.batch);
+    event.digest = sim::digest_of(after.weights);
+    event.cursor = after.next;
+    trained_[event.state.lineage] = after;
+  }
+
   static sim::WorldConfig configured(WorkerKind workers) {
     sim::WorldConfig config;
     config.job.min_nodes = 2;
@@ -208,6 +241,8 @@ class OracleStage final : public chaos::WorldView {
 
   sim::WorldConfig config_;
   Timeouts timeouts_;
+  std::map<Lineage, Trained> trained_;
+  std::function<void(sim::WorkerEvent&)> spoil_;
   std::optional<chaos::OracleSet> oracles_;
   Time now_{};
   std::uint64_t events_ = 0;

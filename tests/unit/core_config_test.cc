@@ -90,6 +90,25 @@ TEST(Timeouts, every_length_is_checked) {
             "last_call (61000ms) is above last_call_cap (60000ms); raise the cap");
 }
 
+TEST(Timeouts, policies_that_cannot_work_are_refused) {
+  EXPECT_EQ(refusal_of([](JobConfig& job) { job.flaps.tolerated = 101; }),
+            "flaps.tolerated is 101; at most 100, or 0 for no damping");
+  EXPECT_EQ(refusal_of([](JobConfig& job) { job.flaps.longest = std::chrono::minutes(22); }),
+            "flaps.longest (1320000ms) is below 3/8 of flaps.window (3600000ms), so damping would "
+            "not bound what a flapper causes");
+  EXPECT_EQ(refusal_of([](JobConfig& job) { job.restart_back_off.base = seconds(11); }),
+            "a back-off begins with 11000ms, above its cap of 10000ms; raise the cap");
+  EXPECT_EQ(refusal_of([](JobConfig& job) { job.health.min_healthy = 5; }),
+            "min_healthy 5 is above max nodes 4: the job would always end");
+  const auto foreign = [](JobConfig& job) { job.workers = WorkerKind::kForeign; };
+  EXPECT_EQ(refusal_of(foreign), "accepted");
+  EXPECT_EQ(refusal_of([&](JobConfig& job) { foreign(job), job.growth = Growth::kPays; }),
+            "growth pays needs native workers: the steps of foreign programs are not known; use "
+            "always or never");
+  EXPECT_EQ(refusal_of([&](JobConfig& job) { foreign(job), job.no_progress.failures = 3; }),
+            "no_progress needs native workers: the steps of foreign programs are not known; use 0");
+}
+
 TEST(Timeouts, drift_of_two_clocks_is_rounded_up) {
   EXPECT_EQ(with_drift(Duration(0)), Duration(1));
   EXPECT_EQ(with_drift(Duration(49)), Duration(50));

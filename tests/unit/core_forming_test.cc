@@ -64,9 +64,11 @@ class FormingTest : public testing::Test {
 
   // "n1 n2 at 5", or what is waited for.
   std::string decided() {
-    const FormingView view{job_,         timeouts_, journal_,       peers_,         now_,
-                           lead_return_, kNext,     forming_since_, forming_since_, members_until_};
+    const FormingView view{job_,           timeouts_,      journal_, peers_,
+                           now_,           lead_return_,   kNext,    forming_since_,
+                           forming_since_, members_until_, go_back_, broken_};
     const Forming forming = decide(view);
+    if (forming.saves_lost) return "saves lost";
     if (forming.members.empty()) return "wait " + std::to_string(static_cast<int>(forming.wait));
     std::string text;
     for (const Member& member : forming.members) {
@@ -89,6 +91,8 @@ class FormingTest : public testing::Test {
   Time lead_return_{seconds(980)};
   Time forming_since_{seconds(999)};
   Time members_until_{seconds(1009)};
+  std::vector<RecordNo> broken_;
+  bool go_back_ = false;
 };
 
 TEST_F(FormingTest, closes_when_everybody_is_in) {
@@ -118,6 +122,51 @@ TEST_F(FormingTest, does_not_wait_for_the_lost) {
 TEST_F(FormingTest, is_below_min_with_one_node) {
   survivor(1, 5);
   EXPECT_EQ(decided(), waits(WaitReason::kBelowMin));
+}
+
+TEST_F(FormingTest, a_suppressed_node_is_neither_taken_nor_waited_for) {
+  survivor(1, 5), survivor(2, 5), spare(3).suppressed_until = now_ + seconds(9);
+  EXPECT_EQ(decided(), "n1 n2 at 5");
+  running(3).suppressed_until = now_ + seconds(9);
+  EXPECT_EQ(decided(), "n1 n2 at 5");
+  spare(3).suppressed_until = now_;  // over
+  EXPECT_EQ(decided(), "n1 n2 n3 at 5");
+}
+
+TEST_F(FormingTest, a_suppressed_node_is_taken_if_there_are_too_few_without_it) {
+  survivor(1, 5), survivor(2, 5).suppressed_until = now_ + seconds(9);
+  peer(3, AgentState::kRunning).lost = true;
+  EXPECT_EQ(decided(), "n1 n2 at 5");
+}
+
+TEST_F(FormingTest, a_suppressed_node_is_taken_if_it_alone_holds_the_newest_state) {
+  spare(1), spare(2), survivor(3, 5).suppressed_until = now_ + seconds(9);
+  peers_[NodeId{1}].beat.from.life = peers_[NodeId{2}].beat.from.life = AgentLife{2};
+  EXPECT_EQ(decided(), "n1 n2 n3 at 5");
+}
+
+TEST_F(FormingTest, going_back_resumes_the_checkpoint_whatever_members_hold) {
+  survivor(1, 5), survivor(2, 5), survivor(3, 5);
+  journal_.checkpoint = Checkpoint{Step{3}, kWorld, Lineage{103}, 0};
+  journal_.checkpoint_record = RecordNo{2};
+  journal_.saves = {{RecordNo{2}, *journal_.checkpoint}};
+  EXPECT_EQ(decided(), "n1 n2 n3 at 5");
+  go_back_ = true;
+  EXPECT_EQ(decided(), "n1 n2 n3 saved 3");
+}
+
+TEST_F(FormingTest, what_was_abandoned_is_never_resumed) {
+  survivor(1, 5), survivor(2, 5), survivor(3, 5);
+  for (auto& [node, some] : peers_) {
+    some.beat.held->entered = RoundId{kLife, 0};
+    some.beat.entered_newest = RoundId{kLife, 0};
+  }
+  journal_.checkpoint = Checkpoint{Step{3}, RoundId{kLife, 0}, Lineage{103}, 0};
+  journal_.checkpoint_record = RecordNo{2};
+  journal_.saves = {{RecordNo{2}, *journal_.checkpoint}};
+  EXPECT_EQ(decided(), "n1 n2 n3 at 5");
+  journal_.world->abandoned_below = kWorld;
+  EXPECT_EQ(decided(), "n1 n2 n3 saved 3");
 }
 
 TEST_F(FormingTest, survivors_come_first_and_in_their_order) {
@@ -171,9 +220,65 @@ TEST_F(FormingTest, a_holder_is_waited_for_until_all_are_surely_gone) {
   spare(4), spare(5);
   EXPECT_EQ(decided(), waits(WaitReason::kHolder));
   journal_.checkpoint = Checkpoint{Step{3}, kWorld, Lineage{103}, 0};
+  journal_.saves = {{RecordNo{8}, *journal_.checkpoint}};
   EXPECT_EQ(decided(), waits(WaitReason::kHolder));
   now_ += timeouts_.orphan + seconds(60);
   EXPECT_EQ(decided(), "n4 n5 saved 3");
+}
+
+// All members of r1 are gone for good; saves of steps 3 and 5 were committed in it.
+TEST_F(FormingTest, a_save_found_broken_gives_way_to_the_one_before) {
+  running(1).lost = running(2).lost = running(3).lost = true;
+  now_ += timeouts_.orphan + seconds(60);
+  spare(4), spare(5);
+  const Checkpoint older{Step{3}, kWorld, Lineage{103}, 0};
+  const Checkpoint newer{Step{5}, kWorld, Lineage{105}, 0};
+  journal_.checkpoint = newer;
+  journal_.checkpoint_record = RecordNo{9};
+  journal_.saves = {{RecordNo{9}, newer}, {RecordNo{8}, older}};
+  EXPECT_EQ(decided(), "n4 n5 saved 5");
+  broken_ = {RecordNo{9}};
+  EXPECT_EQ(decided(), "n4 n5 saved 3");
+  broken_ = {RecordNo{8}, RecordNo{9}};
+  EXPECT_EQ(decided(), "saves lost");
+}
+
+// After the save of step 5 was found broken, r1 had resumed from that of step 3 and made step 4: it
+// is less than what was committed, and more than what can be loaded.
+TEST_F(FormingTest, a_held_state_is_compared_with_what_can_be_loaded) {
+  const Checkpoint older{Step{3}, kWorld, Lineage{103}, 0};
+  const Checkpoint newer{Step{5}, kWorld, Lineage{105}, 0};
+  journal_.checkpoint = newer;
+  journal_.checkpoint_record = RecordNo{9};
+  journal_.saves = {{RecordNo{9}, newer}, {RecordNo{8}, older}};
+  World world;
+  world.round = kNext;
+  world.members = {{{NodeId{1}, AgentLife{1}}, 1}, {{NodeId{2}, AgentLife{1}}, 1}};
+  world.resume = {ResumePoint::Source::kHolders, {kWorld, Step{4}, Lineage{104}}, {}};
+  world.holders = {{NodeId{1}, AgentLife{1}}, {NodeId{2}, AgentLife{1}}};
+  journal_.world = world;
+  // n1 left r2 before it ever entered it, with the state of r1.
+  for (const std::uint64_t node : {1, 2}) survivor(node, 4).beat.left_for = {kLife, 3};
+  const FormingView view{job_,           timeouts_,      journal_,   peers_,
+                         now_,           lead_return_,   {kLife, 3}, forming_since_,
+                         forming_since_, members_until_, false,      {RecordNo{9}}};
+  const ResumePoint resume = decide(view).resume.resume;
+  EXPECT_EQ(resume.source, ResumePoint::Source::kHolders);
+  EXPECT_EQ(resume.state.step, Step{4});
+}
+
+// Step 6 of r1 is on a branch that the save of r2 is not on, broken or not.
+TEST_F(FormingTest, a_state_of_a_round_before_the_newest_checkpoint_stays_out) {
+  survivor(1, 6), survivor(2, 6);
+  const Checkpoint older{Step{3}, kWorld, Lineage{103}, 0};
+  const Checkpoint newer{Step{5}, kNext, Lineage{205}, 0};
+  journal_.checkpoint = newer;
+  journal_.checkpoint_record = RecordNo{9};
+  journal_.saves = {{RecordNo{9}, newer}, {RecordNo{8}, older}};
+  broken_ = {RecordNo{9}};
+  now_ += timeouts_.orphan + seconds(60);
+  for (auto& [node, peer] : peers_) peer.heard = now_;
+  EXPECT_EQ(decided(), "n1 n2 saved 3");
 }
 
 TEST_F(FormingTest, a_later_life_is_proof_of_death) {

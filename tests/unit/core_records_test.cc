@@ -62,6 +62,29 @@ TEST(Records, a_view_is_the_fold_of_its_records) {
   EXPECT_EQ(view.world->members.size(), 3U);
 }
 
+TEST(Records, a_view_names_the_saves_that_are_not_retired_newest_first) {
+  JournalView view;
+  view.life = kLife;
+  const AgentId leader{NodeId{1}, AgentLife{2}};
+  for (std::uint64_t k = 1; k <= 4; ++k) {
+    view.apply({RecordNo{k}, {leader, k, Checkpoint{Step{10 * k}, {kLife, k}, Lineage{k}, k}}});
+  }
+  ASSERT_EQ(view.saves.size(), 4U);
+  EXPECT_EQ(view.saves.front().record, RecordNo{4});
+  // Number 77 was emptied by a compaction before this view began.
+  view.apply({RecordNo{5}, {leader, 5, Retire{{RecordNo{1}, RecordNo{3}, RecordNo{77}}}}});
+  ASSERT_EQ(view.saves.size(), 2U);
+  EXPECT_EQ(view.saves[0].record, RecordNo{4});
+  EXPECT_EQ(view.saves[1].record, RecordNo{2});
+  EXPECT_FALSE(view.has_save(RecordNo{3}));
+  ASSERT_EQ(view.last_retired.size(), 2U);
+  EXPECT_EQ(view.last_retired[0].checkpoint.step, Step{30});
+  EXPECT_EQ(view.checkpoint->step, Step{40});
+  view.apply({RecordNo{6}, {leader, 6, Retire{{RecordNo{2}}}}});
+  ASSERT_EQ(view.last_retired.size(), 1U);
+  EXPECT_EQ(view.last_retired[0].record, RecordNo{2});
+}
+
 TEST(Records, every_field_of_a_record_counts_in_its_digest) {
   const AgentId leader{NodeId{1}, AgentLife{2}};
   const Record first{leader, 1, three_nodes()};
@@ -75,6 +98,10 @@ TEST(Records, every_field_of_a_record_counts_in_its_digest) {
   changed = first;
   std::get<World>(changed.body).sitting_out.push_back(NodeId{9});
   EXPECT_NE(digest_of(first), digest_of(changed));
+  changed = first;
+  std::get<World>(changed.body).broken.push_back(RecordNo{9});
+  EXPECT_NE(digest_of(first), digest_of(changed));
+  EXPECT_NE(digest_of({leader, 1, Retire{{RecordNo{1}}}}), digest_of({leader, 1, Retire{}}));
   EXPECT_NE(digest_of({leader, 1, Verdict{}}), digest_of({leader, 1, Lead{}}));
 }
 

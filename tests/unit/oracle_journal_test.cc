@@ -12,6 +12,7 @@ TEST(JournalOracle, is_silent_about_a_lead_a_round_and_a_verdict_in_order) {
   OracleStage stage;
   stage.run_round_one(2);
   Verdict verdict;
+  verdict.kind = Verdict::Kind::kStopped;
   verdict.step = Step{2};
   stage.record(3, 1, verdict);
   EXPECT_EQ(stage.spoke(), "");
@@ -43,7 +44,7 @@ TEST(JournalOracle, speaks_when_a_deposed_coordinator_writes) {
 TEST(JournalOracle, speaks_when_something_follows_a_verdict) {
   OracleStage stage;
   stage.lead(1, 1);
-  stage.record(2, 1, Verdict{});
+  stage.record(2, 1, Verdict{Verdict::Kind::kStopped, {}, {}});
   stage.lead(3, 2);
   EXPECT_EQ(stage.spoke(), "journal");
 }

@@ -12,6 +12,13 @@ Checkpoint save_of(std::uint64_t step) {
   return {Step{step}, OracleStage::round(1), Lineage{100 + step}, 0};
 }
 
+// Every member of the first round has its share of that step durable.
+void all_save(OracleStage& stage, std::uint64_t step) {
+  for (std::uint64_t node = 1; node <= 3; ++node) {
+    stage.worker(WorkerEventKind::kSaved, node, 1, OracleStage::state(1, step, 100 + step));
+  }
+}
+
 ResumePoint from_save(std::uint64_t step) {
   ResumePoint resume;
   resume.source = ResumePoint::Source::kCheckpoint;
@@ -32,6 +39,7 @@ TEST(CommittedStepsOracle, is_silent_when_the_next_round_keeps_the_committed_ste
 TEST(CommittedStepsOracle, speaks_when_a_step_falls_that_a_survivor_holds) {
   OracleStage stage;
   stage.run_round_one(3);
+  all_save(stage, 2);
   stage.record(3, 1, save_of(2));
   stage.worker(WorkerEventKind::kGone, 1, 1);
   stage.record(4, 1, stage.world(2, {2, 3}, from_save(2)));
@@ -41,6 +49,7 @@ TEST(CommittedStepsOracle, speaks_when_a_step_falls_that_a_survivor_holds) {
 TEST(CommittedStepsOracle, is_silent_when_all_holders_died_and_the_newest_save_is_taken) {
   OracleStage stage;
   stage.run_round_one(3);
+  all_save(stage, 2);
   stage.record(3, 1, save_of(2));
   for (std::uint64_t node = 1; node <= 3; ++node) stage.worker(WorkerEventKind::kGone, node, 1);
   stage.record(4, 1, stage.world(2, {2, 3}, from_save(2)));
@@ -50,6 +59,7 @@ TEST(CommittedStepsOracle, is_silent_when_all_holders_died_and_the_newest_save_i
 TEST(CommittedStepsOracle, speaks_when_a_step_falls_below_the_newest_save) {
   OracleStage stage;
   stage.run_round_one(3);
+  all_save(stage, 2);
   stage.record(3, 1, save_of(2));
   for (std::uint64_t node = 1; node <= 3; ++node) stage.worker(WorkerEventKind::kGone, node, 1);
   stage.record(4, 1,
@@ -125,9 +135,46 @@ TEST(OneStepApartOracle, speaks_when_a_step_is_called_committed_that_one_member_
 TEST(CheckpointOracle, is_silent_about_a_save_of_a_step_that_all_held) {
   OracleStage stage;
   stage.run_round_one(3);
+  all_save(stage, 3);
   stage.record(3, 1, save_of(3));
   EXPECT_EQ(stage.spoke(), "");
   EXPECT_EQ(stage.checks("checkpoint"), 1U);
+}
+
+TEST(CheckpointOracle, speaks_when_a_share_is_missing) {
+  OracleStage stage;
+  stage.run_round_one(3);
+  stage.worker(WorkerEventKind::kSaved, 1, 1, OracleStage::state(1, 3, 103));
+  stage.worker(WorkerEventKind::kSaved, 2, 1, OracleStage::state(1, 3, 103));
+  stage.record(3, 1, save_of(3));
+  EXPECT_EQ(stage.spoke(), "checkpoint");
+}
+
+TEST(CheckpointOracle, is_silent_when_a_broken_save_is_passed_over) {
+  OracleStage stage;
+  stage.run_round_one(3);
+  all_save(stage, 2);
+  all_save(stage, 3);
+  stage.record(3, 1, save_of(2));
+  stage.record(4, 1, save_of(3));
+  for (std::uint64_t node = 1; node <= 3; ++node) stage.worker(WorkerEventKind::kGone, node, 1);
+  World world = stage.world(2, {1, 2}, from_save(2));
+  world.broken = {RecordNo{4}};
+  stage.record(5, 1, world);
+  EXPECT_EQ(stage.spoke(), "");
+}
+
+TEST(CheckpointOracle, speaks_when_the_only_save_is_retired) {
+  OracleStage stage;
+  stage.run_round_one(3);
+  all_save(stage, 2);
+  all_save(stage, 3);
+  stage.record(3, 1, save_of(2));
+  stage.record(4, 1, save_of(3));
+  stage.record(5, 1, Retire{{RecordNo{3}}});
+  EXPECT_EQ(stage.spoke(), "");
+  stage.record(6, 1, Retire{{RecordNo{4}}});
+  EXPECT_EQ(stage.spoke(), "checkpoint");
 }
 
 TEST(CheckpointOracle, speaks_when_not_all_held_the_step) {
@@ -141,6 +188,8 @@ TEST(CheckpointOracle, speaks_when_not_all_held_the_step) {
 TEST(CheckpointOracle, speaks_when_the_save_lies_on_a_lineage_that_was_given_up) {
   OracleStage stage;
   stage.run_round_one(3);
+  all_save(stage, 1);
+  all_save(stage, 3);
   for (std::uint64_t node = 1; node <= 3; ++node) stage.worker(WorkerEventKind::kGone, node, 1);
   stage.record(3, 1, save_of(1));
   stage.record(4, 1, stage.world(2, {1, 2}, from_save(1)));
@@ -152,6 +201,8 @@ TEST(CheckpointOracle, speaks_when_the_save_lies_on_a_lineage_that_was_given_up)
 TEST(CheckpointOracle, speaks_when_an_older_save_is_loaded) {
   OracleStage stage;
   stage.run_round_one(3);
+  all_save(stage, 2);
+  all_save(stage, 3);
   stage.record(3, 1, save_of(2));
   stage.record(4, 1, save_of(3));
   for (std::uint64_t node = 1; node <= 3; ++node) stage.worker(WorkerEventKind::kGone, node, 1);

@@ -114,6 +114,90 @@ TEST(BudgetsOracle, speaks_when_the_job_fails_before_the_budget_is_used_up) {
   EXPECT_EQ(stage.spoke(), "budgets");
 }
 
+TEST(BudgetsOracle, speaks_when_a_coordinator_forgets_what_was_spent) {
+  OracleStage stage;
+  stage.run_round_one(0);
+  stage.exited(2, 1, kCrashed);
+  stage.record(3, 1, with_restarts(stage, 2, 1));
+  stage.at_ms(5000).record(4, 1, with_restarts(stage, 3, 0));
+  EXPECT_EQ(stage.spoke(), "budgets");
+}
+
+TEST(BudgetsOracle, lets_a_long_round_clear_what_was_spent) {
+  OracleStage stage;
+  stage.run_round_one(0);
+  stage.exited(2, 1, kCrashed);
+  stage.record(3, 1, with_restarts(stage, 2, 1));
+  stage.at_ms(3'600'000).record(4, 1, with_restarts(stage, 3, 0));
+  EXPECT_NE(stage.spoke(), "budgets");
+}
+
+// The members leave the round, so that the next may be recorded.
+void left(OracleStage& stage, std::uint64_t number) {
+  stage.worker(WorkerEventKind::kEntered, 1, number, OracleStage::state(number, 0, 0));
+  stage.worker(WorkerEventKind::kLeft, 1, number + 1);
+}
+
+World with_flap(OracleStage& stage, std::uint64_t number, std::uint32_t score,
+                Duration left = Duration::zero()) {
+  World world = stage.world(number, {1, 2, 3});
+  if (score > 0) world.flaps = {{NodeId{3}, score, left > Duration::zero() ? 1U : 0U, left}};
+  return world;
+}
+
+// One half-life of the default rules is 450 s.
+TEST(BudgetsOracle, speaks_when_a_coordinator_forgets_who_was_lost) {
+  OracleStage stage;
+  stage.run_round_one(0);
+  left(stage, 1);
+  stage.record(3, 1, with_flap(stage, 2, 1'000'000));
+  left(stage, 2);
+  stage.at_ms(450'000).record(4, 1, with_flap(stage, 3, 500'000));
+  EXPECT_EQ(stage.spoke(), "");
+  left(stage, 3);
+  stage.at_ms(460'000).lead(5, 2);
+  stage.record(6, 2, with_flap(stage, 4, 0));
+  EXPECT_EQ(stage.spoke(), "budgets");
+}
+
+TEST(BudgetsOracle, lets_a_score_drop_when_a_suppression_ends) {
+  OracleStage stage;
+  stage.run_round_one(0);
+  const std::uint32_t high = policy::suppressed_at(stage.config().job.flaps);
+  const std::uint32_t low = policy::taken_again_at(stage.config().job.flaps);
+  left(stage, 1);
+  stage.record(3, 1, with_flap(stage, 2, high, std::chrono::seconds(10)));
+  left(stage, 2);
+  stage.at_ms(11'000).record(4, 1, with_flap(stage, 3, low));
+  EXPECT_EQ(stage.spoke(), "");
+  left(stage, 3);
+  stage.at_ms(12'000).record(5, 1, with_flap(stage, 4, low / 2));
+  EXPECT_EQ(stage.spoke(), "budgets");
+}
+
+TEST(BudgetsOracle, speaks_when_a_job_ends_for_what_is_switched_off) {
+  for (const Verdict::Kind kind :
+       {Verdict::Kind::kGaveUp, Verdict::Kind::kNoProgress, Verdict::Kind::kTooFewNodes}) {
+    OracleStage stage;
+    stage.run_round_one(0);
+    stage.exited(2, 1, kCrashed);
+    Verdict verdict;
+    verdict.kind = kind;
+    stage.record(3, 1, verdict);
+    EXPECT_EQ(stage.spoke(), "budgets") << static_cast<int>(kind);
+  }
+}
+
+TEST(BudgetsOracle, speaks_when_a_job_goes_back_that_was_not_asked_to) {
+  OracleStage stage;
+  stage.run_round_one(0);
+  left(stage, 1);
+  World world = stage.world(2, {1, 2, 3});
+  world.abandoned_below = world.round;
+  stage.record(3, 1, world);
+  EXPECT_EQ(stage.spoke(), "budgets");
+}
+
 TEST(DeathsOracle, speaks_when_a_death_is_not_noted_in_time) {
   OracleStage stage;
   stage.run_round_one(0);

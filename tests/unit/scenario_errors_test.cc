@@ -49,6 +49,19 @@ TEST(ScenarioErrors, a_misspelt_key_is_named_with_what_was_meant) {
                "\"workers_per_node\"?");
 }
 
+TEST(ScenarioErrors, a_policy_is_checked_like_all_else) {
+  expect_error(changed("  steps: 100\n", "  steps: 100\n  flaps: {tolerate: 2}\n"),
+               "mine.yaml:5:11: unknown key \"tolerate\" in job.flaps; did you mean "
+               "\"tolerated\"?");
+  expect_error(changed("  steps: 100\n", "  steps: 100\n  max_churn: many\n"),
+               "mine.yaml:5:14: \"many\" is not a whole number");
+  const std::string text =
+      errors_of(changed("  steps: 100\n", "  steps: 100\n  restart_back_off: 1h\n"));
+  EXPECT_NE(text.find("a back-off begins with 3600000ms, above its cap of 10000ms"),
+            std::string::npos)
+      << text;
+}
+
 TEST(ScenarioErrors, several_mistakes_come_in_the_order_of_the_file) {
   expect_error(changed("min: 2", "min: two") + "netwrok: {}\n",
                "mine.yaml:2:16: \"two\" is not a whole number\n"
@@ -94,9 +107,20 @@ TEST(ScenarioErrors, a_key_written_twice_is_refused) {
                "mine.yaml:5:3: key \"steps\" is written twice; first in line 4");
 }
 
-TEST(ScenarioErrors, other_batch_modes_are_not_simulated) {
-  expect_error(changed("  steps: 100\n", "  steps: 100\n  batch_mode: linear\n"),
-               "mine.yaml:5:15: batch_mode linear is not simulated; write constant");
+TEST(ScenarioErrors, a_batch_that_follows_the_world_must_divide_by_the_world_it_was_chosen_for) {
+  expect_error(
+      changed("  steps: 100\n",
+              "  steps: 100\n  global_batch: 10\n  batch_mode: linear\n"
+              "  reference_world: 4\n"),
+      "mine.yaml:6:15: a reference batch of 10 samples on 4 ranks leaves 2 over; use 12, or "
+      "batch mode constant");
+}
+
+TEST(ScenarioErrors, a_foreign_program_sees_to_its_own_batch) {
+  expect_error(
+      changed("  steps: 100\n", "  steps: 100\n  workers: foreign\n  batch_mode: sqrt\n"),
+      "mine.yaml:6:15: a foreign program sees to its own batch; write constant, or workers: "
+      "native");
 }
 
 TEST(ScenarioErrors, faults_name_machines_and_kinds_that_exist) {

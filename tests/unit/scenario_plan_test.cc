@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "chaos/scenario/scenario.h"
 
@@ -40,7 +42,7 @@ TEST(ScenarioPlan, machines_are_numbered_by_zone_and_priced) {
   EXPECT_EQ(world.nodes[4].name, "b0");
   EXPECT_EQ(world.nodes[4].price_microdollars_per_hour, 2'000'000);
   EXPECT_EQ(world.seed, 7U);
-  EXPECT_EQ(world.training.total_steps, 47U);  // 3,000 samples in steps of 64
+  EXPECT_EQ(world.training.total_steps, 48U);  // 3 epochs of 1,000 samples in steps of 64
   EXPECT_EQ(world.job.journal_host, NodeId{1});
 }
 
@@ -137,16 +139,43 @@ TEST(ScenarioPlan, an_explanation_names_job_machines_and_faults) {
   EXPECT_NE(text.find("zone b: 4 machines, $2/h each; aws_p3_2021"), std::string::npos) << text;
 }
 
+TEST(ScenarioPlan, an_explanation_tells_what_may_be_spent) {
+  std::string text = kBase;
+  text.replace(text.find("dataset"), 7,
+               "max_churn: 9, no_progress: 4, min_healthy: 3, growth: pays, dataset");
+  std::string told = explain(read(text), 1);
+  for (std::size_t at = told.find("\n             "); at != std::string::npos;
+       at = told.find("\n             ")) {
+    told.replace(at, 14, " ");  // one line again
+  }
+  for (const char* part :
+       {"3 restarts, from the second on after a wait of 1 s to 10 s; 9 losses of nodes; all "
+        "forgotten after a round of 1h 00m",
+        "4 failures at one step go back to the save before it", "fewer than 3 machines for 10 min",
+        "a machine lost more than 3 times in 1h 00m is kept out for up to 1h 00m",
+        "taken in if that saves more than it costs"}) {
+    EXPECT_NE(told.find(part), std::string::npos) << part << "\n" << told;
+  }
+}
+
 TEST(ScenarioPlan, the_scenarios_of_the_tree_are_read_explained_and_written_back) {
-  for (const char* name : {"spot_churn", "coordinator_lost", "zone_lost", "one_way_partition",
-                           "quiet", "swarm", "foreign"}) {
-    const auto scenario =
-        load_scenario(std::string(ELASTIC_SOURCE_DIR) + "/scenarios/" + name + ".yaml");
+  std::vector<std::filesystem::path> files;
+  for (const char* folder : {"/scenarios", "/scenarios/short"}) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::string(ELASTIC_SOURCE_DIR) + folder)) {
+      if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+    }
+  }
+  ASSERT_GE(files.size(), 18U);
+  std::sort(files.begin(), files.end());
+  for (const std::filesystem::path& file : files) {
+    const std::string name = file.stem().string();
+    const auto scenario = load_scenario(file.string());
     ASSERT_TRUE(scenario) << scenario.error().text();
     EXPECT_FALSE(scenario->sentence.empty()) << name;
     EXPECT_FALSE(explain(*scenario, 1).empty());
     const std::string written = scenario_to_yaml(*scenario);
-    const auto again = parse_scenario(written, std::string(name) + ".yaml");
+    const auto again = parse_scenario(written, name + ".yaml");
     ASSERT_TRUE(again) << again.error().text();
     EXPECT_EQ(scenario_to_yaml(*again), written);
     EXPECT_EQ(make_plan(*again, 9), make_plan(*scenario, 9)) << name;

@@ -8,110 +8,14 @@
 #include <set>
 #include <vector>
 
-#include "transport/sim/training.h"
+#include "tests/support/training_stage.h"
 
 namespace elastic::sim {
 namespace {
 
 using namespace std::chrono_literals;
 
-// A world of workers without agents: the test gives the orders and reads the answers.
-class TrainingTest : public testing::Test, public Surroundings {
- protected:
-  TrainingTest() {
-    config.training.total_steps = 1000;
-    config.training.step_overhead = 100ms;
-    config.training.start_up = 10s;
-    config.training.start_up_jitter = Duration{};
-    config.training.checkpoint_every = Duration{};
-    timeouts.lost_after = 1s;
-    timeouts.lease = 10s;
-    timeouts.orphan = 1000s;
-  }
-  // After the test has set config and timeouts.
-  void make(std::uint32_t nodes, WorkerKind kind = WorkerKind::kNative) {
-    config.nodes.resize(nodes);
-    config.job.workers = kind;
-    clocks.resize(nodes + 1);
-    training = std::make_unique<Training>(config, timeouts, Chance(3), timeline, *this);
-  }
-  AgentId agent(std::uint64_t node) { return {NodeId{node}, AgentLife{1}}; }
-  RoundId round(std::uint64_t number) { return {JournalLife{1}, number}; }
-
-  void run_until(Time until) {
-    while (!timeline.queue.empty() && timeline.queue.next_time() <= until) {
-      const EventQueue::Due due = timeline.queue.pop();
-      timeline.now = due.at;
-      training->on_event(due);
-    }
-    timeline.now = until;
-  }
-  void run_for(Duration length) { run_until(timeline.now + length); }
-  void prepare(std::uint32_t nodes) {
-    for (std::uint64_t node = 1; node <= nodes; ++node) training->prepare(agent(node));
-    run_for(11s);
-  }
-  void enter(const std::vector<std::uint64_t>& nodes, RoundId into, ResumePoint resume = {}) {
-    const auto size = static_cast<std::uint32_t>(nodes.size());
-    for (std::uint32_t rank = 0; rank < size; ++rank) {
-      Placement place;
-      place.round = into;
-      place.group_rank = rank;
-      place.group_size = size;
-      place.first_rank = rank;
-      place.world_size = size;
-      place.previous = agent(nodes[(rank + size - 1) % size]);
-      place.next = agent(nodes[(rank + 1) % size]);
-      place.first = agent(nodes[0]);
-      place.resume = resume;
-      training->enter(agent(nodes[rank]), place);
-    }
-  }
-  std::uint64_t step_of(std::uint64_t node) {
-    for (const auto& group : training->groups()) {
-      if (!group->gone() && group->node() == NodeId{node} && group->held)
-        return group->held->step.value;
-    }
-    return 0;
-  }
-  template <class T>
-  std::vector<T> told(std::uint64_t node) {
-    std::vector<T> found;
-    for (const auto& [to, input] : inputs) {
-      if (to != NodeId{node}) continue;
-      if (const auto* one = std::get_if<T>(&input)) found.push_back(*one);
-    }
-    return found;
-  }
-  int count(WorkerEventKind kind) {
-    return static_cast<int>(std::count_if(events.begin(), events.end(),
-                                          [&](const WorkerEvent& e) { return e.kind == kind; }));
-  }
-
-  void tell_agent(AgentId to, Duration, Input input) override {
-    inputs.emplace_back(to.node, input);
-  }
-  void tell_observers(const WorkerEvent& event) override { events.push_back(event); }
-  const LocalClock& clock(NodeId node) const override { return clocks[node.value]; }
-  bool machine_up(NodeId) const override { return true; }
-  bool machine_frozen(NodeId node) const override { return frozen_machines.contains(node); }
-  bool connected(NodeId a, NodeId b) const override {
-    return !cut.contains(a) && !cut.contains(b) && !machine_frozen(a) && !machine_frozen(b);
-  }
-  std::int64_t slow_ppm(NodeId node) const override {
-    return slow.contains(node) ? slow.at(node) : 1'000'000;
-  }
-
-  WorldConfig config;
-  Timeouts timeouts;
-  Timeline timeline;
-  std::vector<LocalClock> clocks;
-  std::set<NodeId> frozen_machines, cut;
-  std::map<NodeId, std::int64_t> slow;
-  std::vector<std::pair<NodeId, Input>> inputs;
-  std::vector<WorkerEvent> events;
-  std::unique_ptr<Training> training;
-};
+class TrainingTest : public testing::Test, public test::TrainingStage {};
 
 TEST_F(TrainingTest, members_train_in_step_and_every_step_is_committed_once) {
   make(4);
@@ -129,6 +33,7 @@ TEST_F(TrainingTest, members_train_in_step_and_every_step_is_committed_once) {
 }
 
 TEST_F(TrainingTest, whenever_members_are_told_to_leave_they_differ_by_at_most_one_step) {
+  config.training.total_steps = 10'000;
   make(4);
   prepare(4);
   int differed = 0;
@@ -223,10 +128,13 @@ TEST_F(TrainingTest, a_frozen_worker_stops_the_round_and_a_thaw_lets_it_go_on) {
   const auto frozen = training->freeze_worker(NodeId{2}, 0);
   ASSERT_TRUE(frozen);
   const std::uint64_t before = step_of(1);
-  run_for(5s);
+  for (int beat = 0; beat < 10; ++beat) {
+    run_for(200ms);
+    training->poll(agent(2));
+  }
   EXPECT_LE(step_of(1), before + 1);
-  training->poll(agent(2));
-  EXPECT_EQ(told<WorkerPulse>(2).at(0).silent_rank, std::optional<std::uint32_t>(0));
+  EXPECT_EQ(told<WorkerPulse>(2).front().silent_rank, std::nullopt);
+  EXPECT_EQ(told<WorkerPulse>(2).back().silent_rank, std::optional<std::uint32_t>(0));
   training->thaw_worker(*frozen);
   run_for(5s);
   EXPECT_GT(step_of(1), before + 20);

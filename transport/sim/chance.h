@@ -36,6 +36,13 @@ enum class Purpose : std::uint64_t {
   kReconfigure,      // node
   kApply,            // round and member
   kEdge,             // node
+  kCompute,          // node
+  kSaveTime = 159,   // node; index: step of a manifest, or record of a save that is read back
+  kDiskTime = 160,   // disk and client
+  kDiskLost,         // disk and client: what a crash leaves of its unsynced operations
+  kDiskTorn,         // disk and client: how much of a file
+  kDiskLate,         // disk and client: operations in flight at a crash, or unanswered
+  kDiskLanding,      // disk and client: when such an operation lands
 };
 
 class Chance {

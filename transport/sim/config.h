@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/membership/config.h"
+#include "core/policy/batch.h"
 #include "core/types.h"
 
 namespace elastic::sim {
@@ -34,11 +35,25 @@ struct JournalModel {
   Duration jitter{std::chrono::milliseconds(1)};
 };
 
+// How the all-reduce of a step is simulated (native workers).
+enum class Collectives : std::uint8_t {
+  kAuto,      // messages up to 16 ranks, modelled above
+  kMessages,  // every chunk of the ring is a message
+  kModelled,  // one completion for all
+};
+
 // Compute + all-reduce: step_ns(W) = compute_ns * ceil(global_batch / W) / samples + reduce. All
 // integer.
 struct TrainingModel {
   std::uint64_t total_steps = 1000;
-  std::uint64_t global_batch = 8192;          // samples per step
+  std::uint64_t dataset = 0;          // samples of an epoch; 0: as many as all steps take
+  std::uint64_t global_batch = 8192;  // samples per step
+  // kConstant: global_batch in every world. Else it is the reference batch, that of
+  // `reference_world` ranks (0: as many as there may be), and the batch follows the world.
+  policy::BatchMode batch_mode = policy::BatchMode::kConstant;
+  std::uint32_t reference_world = 0;
+  std::uint32_t ramp_steps = 100;
+  Collectives collectives = Collectives::kAuto;
   Duration compute_per_sample{};              // on one worker
   Duration step_overhead{};                   // per step, whatever the size
   std::int64_t gradient_bytes = 100'000'000;  // reduced per step: 2 (W-1)/W of it through each node
@@ -54,6 +69,9 @@ struct TrainingModel {
   // Foreign: a collective that stands still this long ends the program with an error.
   Duration collective_timeout{std::chrono::minutes(10)};
 };
+
+// How many samples a step takes, by the number of ranks.
+policy::BatchRule batch_rule(const JobConfig& job, const TrainingModel& model);
 
 struct WorldConfig {
   std::uint64_t seed = 1;

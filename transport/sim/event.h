@@ -22,10 +22,10 @@ enum class EventKind : std::uint8_t {
   kFileSynced,    // hosted journal: node; b: agent process
   kMarkerStored,  // a: index of the marker write
   kTransfer,      // storage: the next transfer is through; b: generation
-  kGroup,         // worker group a; detail: GroupAction; b: entry epoch; payload: local rank
-  kRound,         // round a; detail: RoundAction; b: generation or edge
+  kGroup,         // of worker group a (foreign) or process a (native); see there
+  kRound,         // of the workers' side of a round, a
   kTree,          // supervisor timer of worker group a; b: generation of the timer
-  kOrphan,        // orphan bound of worker group a; b: generation of the timer
+  kOrphan,        // orphan bound of native worker process a; b: generation of the timer
 };
 
 constexpr std::uint32_t kNoPayload = 0xFFFFFFFFU;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/agent/io.h"
+#include "core/data/cursor.h"
 #include "core/membership/records.h"
 #include "core/types.h"
 #include "transport/sim/plan.h"
@@ -29,7 +30,7 @@ enum class WorkerEventKind : std::uint8_t {
   kContinued,  // SIGCONT
   kFrozen,
   kThawed,    // a fault: worker `local_rank`, or all if local_rank == kAllRanks
-  kExited,    // one worker ended: local_rank, status
+  kExited,    // one worker ended: local_rank, status; native: state is what the others hold
   kGone,      // none is left, or the machine is
   kSaved,     // its share of the save of state is durable
   kFinished,  // holds the last step
@@ -46,6 +47,12 @@ struct WorkerEvent {
   std::uint32_t local_rank = kAllRanks;
   ExitStatus status;
   bool by_agent = false;  // kExited: its own agent ended it
+  // Native. kApplied, kFilled, kLoaded: digest of the weights, which are now those of `state`.
+  std::uint64_t digest = 0;
+  // kApplied: to which state, which samples, and the next sample.
+  Lineage before;
+  data::Batch batch;
+  data::Cursor cursor;
 };
 
 enum class NodeEventKind : std::uint8_t {

@@ -1,9 +1,25 @@
 #include "transport/sim/plan.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+
+#include "transport/sim/config.h"
 
 namespace elastic::sim {
+
+policy::BatchRule batch_rule(const JobConfig& job, const TrainingModel& model) {
+  policy::BatchRule rule;
+  rule.mode = model.batch_mode;
+  rule.reference_batch = std::max<std::uint64_t>(model.global_batch, 1);
+  const std::uint64_t most = std::uint64_t{job.max_nodes} * std::max(1U, job.workers_per_node);
+  rule.reference_world =
+      model.reference_world != 0
+          ? model.reference_world
+          : static_cast<std::uint32_t>(std::min<std::uint64_t>(most, UINT32_MAX));
+  return rule;
+}
 namespace {
 
 constexpr std::array<std::string_view, 26> kNames = {"add",

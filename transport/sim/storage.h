@@ -45,6 +45,8 @@ class Storage {
   };
   // Member `rank` of `size` has stored its share. True if the save is whole now.
   bool share_stored(SaveKey key, Lineage lineage, std::uint32_t rank, std::uint32_t size);
+  // Nothing is left of it.
+  void remove(SaveKey key) { saves_.erase(key); }
   // Is there a whole save of this state?
   bool holds(Step step, Lineage lineage) const;
   // What an unmodified program takes up: the whole save of the highest step, then round.

@@ -1,14 +1,13 @@
-// What really happens to the workers: processes, rounds, steps, fills, saves. Ground truth; the
-// agents learn of it only what real workers would tell them.
+// Foreign programs: processes that a supervisor guards, started anew for every round, that take up
+// their newest save by themselves. Ground truth; the agents learn of it only what is seen from
+// outside.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
-#include <variant>
 #include <vector>
 
 #include "core/agent/io.h"
@@ -19,39 +18,18 @@
 #include "transport/sim/observer.h"
 #include "transport/sim/storage.h"
 #include "transport/sim/timeline.h"
+#include "transport/sim/workforce.h"
 
 namespace elastic::sim {
 
-// What the training model needs of the world around it.
-class Surroundings {
- public:
-  // An input for that agent process, if it still exists then.
-  virtual void tell_agent(AgentId agent, Duration after, Input input) = 0;
-  virtual void tell_observers(const WorkerEvent& event) = 0;
-  virtual const LocalClock& clock(NodeId node) const = 0;
-  virtual bool machine_up(NodeId node) const = 0;
-  virtual bool machine_frozen(NodeId node) const = 0;
-  // Bytes can flow both ways: both machines run and no partition lies between them.
-  virtual bool connected(NodeId a, NodeId b) const = 0;
-  // Compute time in millionths of the normal one.
-  virtual std::int64_t slow_ppm(NodeId node) const = 0;
-
- protected:
-  ~Surroundings() = default;
-};
-
 enum class GroupAction : std::uint8_t {
-  kPrepared,   // native: the missing workers are up (payload: preparation)
-  kCommand,    // the next command of the agent has come through the pipe
-  kFilled,     // state copied from a holder
-  kLoaded,     // state read from a checkpoint (b: transfer)
-  kStored,     // its share of a save is durable (b: transfer)
-  kEntered,    // communicators are set up
-  kStartedUp,  // foreign: the program reached its first barrier
-  kReportLeft,
+  kLoaded,      // state read from a checkpoint (b: transfer)
+  kStored,      // its share of a save is durable (b: transfer)
+  kEntered,     // communicators are set up
+  kStartedUp,   // the program reached its first barrier
   kTerminated,  // end of SIGTERM's handling
-  kFinishExit,  // foreign: the program is through
-  kCrash,       // foreign: lost a peer, ends with an error
+  kFinishExit,  // the program is through
+  kCrash,       // lost a peer, ends with an error
   kKilled,      // SIGKILL has done its work (payload: rank, or kAllRanks)
 };
 
@@ -59,8 +37,7 @@ enum class RoundAction : std::uint8_t {
   kDecide,     // the step's reduction is complete
   kSettle,     // the last member applies it
   kStallOver,  // the copy for a save is made
-  kEdge,       // b: edge that was closed for lost_after
-  kHang,       // foreign: the collective's own time-out
+  kHang,       // the collective's own time-out
 };
 
 // One worker process.
@@ -71,15 +48,6 @@ struct WorkerProcess {
   std::uint64_t incarnation = 0;
 };
 
-struct EnterCommand {
-  Placement placement;
-};
-struct LeaveCommand {
-  RoundId for_round;
-  bool planned = false;
-};
-using WorkerCommand = std::variant<EnterCommand, LeaveCommand>;
-
 struct Save {
   SaveReport report;
   TransferId transfer;
@@ -87,39 +55,28 @@ struct Save {
   bool last = false;  // of the last step
 };
 
-// All workers of one agent on one node (native: as long as one lives; foreign: of one round).
+// All workers of one agent on one node, for one round.
 //
-// Invariants:
-//  1. A group takes part in at most one round, and never in one below left_for.
-//  2. `held` changes only by apply, by entering, and with the death of all workers.
+// Invariant: `held` changes only by apply, by entering, and with the death of all workers.
 struct WorkerGroup {
-  enum class Phase : std::uint8_t { kStarting, kOutside, kEntering, kTraining, kGone };
+  enum class Phase : std::uint8_t { kStarting, kEntering, kTraining, kGone };
 
   std::uint64_t id = 0;
   AgentId agent;
-  WorkerKind kind = WorkerKind::kNative;
   Phase phase = Phase::kStarting;
   std::vector<WorkerProcess> workers;
   std::optional<Placement> placement;  // of the round that it takes or took part in
   std::uint64_t run = 0;               // index of that round's Run plus one, while it is a member
   std::optional<StatePoint> held;
-  bool state_ready = false;       // holds the resume state of the round that it enters
-  bool wants_fill = false;        // no live holder yet
-  std::uint64_t fill_source = 0;  // group
   TransferId load;
-  bool arrived = false;  // foreign: at the program's first barrier
-  RoundId left_for;      // contributes to nothing below
-  RoundId planned_for;   // leaves at the next common step boundary
-  std::deque<WorkerCommand> commands;
+  bool arrived = false;         // at the program's first barrier
   std::vector<Event> deferred;  // of a group that stands still
   std::uint64_t entry_epoch = 0;
-  std::uint32_t preparation = 0;         // native: the start-up under way, or the last one
-  bool terminating = false;              // SIGTERM has reached it: it contributes nothing more
-  bool by_agent = false;                 // the agent (or its supervisor) ends it
-  bool stopped = false;                  // SIGSTOP of the supervisor
-  Time lease_from{};                     // local clock
-  LazyTimer orphan;                      // native
-  std::optional<Supervisor> supervisor;  // foreign
+  bool terminating = false;  // SIGTERM has reached it: it contributes nothing more
+  bool by_agent = false;     // the agent (or its supervisor) ends it
+  bool stopped = false;      // SIGSTOP of the supervisor
+  Time lease_from{};         // local clock
+  std::optional<Supervisor> supervisor;
   LazyTimer tree;
   std::optional<Save> save;
   Duration since_save{};
@@ -127,7 +84,6 @@ struct WorkerGroup {
 
   NodeId node() const { return agent.node; }
   bool gone() const { return phase == Phase::kGone; }
-  bool native() const { return kind == WorkerKind::kNative; }
 };
 
 // The workers' side of one round.
@@ -138,17 +94,14 @@ struct Run {
     kStepping,   // `remaining` of the step is left; runs while `active`
     kDecided,    // the reduction is complete; members apply
     kStalled,    // the copy for a save
-    kQuiesced,   // stopped at a step boundary as asked
     kFinished,   // holds the last step
   };
   std::uint64_t index = 0;
   RoundId round;
   Phase phase = Phase::kGathering;
   bool live = true;
-  bool broken = false;       // a member has left or died: no further step
-  bool active = false;       // all members run and reach each other
-  bool told_broken = false;  // its members know
-  bool stop_after = false;   // a member carried the flag into the decided step
+  bool broken = false;  // a member has left or died: no further step
+  bool active = false;  // all members run and reach each other
   bool hang_armed = false;
   std::vector<std::uint64_t> slots;  // group ids by group rank; 0: not (or no longer) here
   std::vector<NodeId> nodes;         // by group rank, as far as known
@@ -162,71 +115,56 @@ struct Run {
   std::uint64_t hang_generation = 0;
   Duration since_save{};
   std::vector<Duration> jitters;  // of the step under way, by group rank
-  StatePoint base;                // foreign: what the program takes up
+  StatePoint base;                // what the program takes up
   Lineage last_in, last_out;      // all members compute the same lineage: once is enough
 };
 
-// The model. All methods are called in the order of true time.
-class Training {
+class Training final : public Workforce {
  public:
   Training(const WorldConfig& config, const Timeouts& timeouts, const Chance& chance,
            Timeline& timeline, Surroundings& world);
 
-  // Effects of agents.
-  void prepare(AgentId agent);
-  void enter(AgentId agent, const Placement& placement);
-  void leave(AgentId agent, RoundId for_round, bool planned);
-  void stop_workers(AgentId agent, bool kill);
-  void kill_worker(AgentId agent, std::uint32_t rank);
-  void renew(AgentId agent, const RenewLease& lease);
-  void poll(AgentId agent);
-  void kill_leftovers(AgentId agent);
+  void prepare(AgentId agent) override;
+  void enter(AgentId agent, const Placement& placement) override;
+  void leave(AgentId agent, RoundId for_round, bool planned) override;
+  void stop_workers(AgentId agent, bool kill) override;
+  void kill_worker(AgentId agent, std::uint32_t rank) override;
+  void renew(AgentId agent, const RenewLease& lease) override;
+  void poll(AgentId agent) override;
+  void kill_leftovers(AgentId agent) override;
 
-  // What happens to machines and processes.
-  void agent_gone(AgentId agent);
-  void machine_down(NodeId node);
-  // Before the freeze: what the workers have done by now counts.
-  void machine_freezes(NodeId node);
-  void machine_thawed(NodeId node);
-  void kill_by_fault(NodeId node, std::uint32_t rank);
-  void exit_by_itself(NodeId node, std::int32_t code);
-  // Gives what thaw_worker() takes: nothing if there is no such worker.
-  struct FrozenWorker {
-    std::uint64_t group = 0;
-    std::uint32_t rank = 0;
-    std::uint64_t incarnation = 0;
-  };
-  std::optional<FrozenWorker> freeze_worker(NodeId node, std::uint32_t rank);
-  void thaw_worker(const FrozenWorker& worker);
-  void thaw_all_workers(NodeId node);
-  // Partitions, machines or freezes have changed, or a machine's speed.
-  void surroundings_changed();
-  void clock_changed(NodeId node);
+  void agent_gone(AgentId agent) override;
+  void machine_down(NodeId node) override;
+  void machine_freezes(NodeId node) override;
+  void machine_thawed(NodeId node) override;
+  void kill_by_fault(NodeId node, std::uint32_t rank) override;
+  void exit_by_itself(NodeId node, std::int32_t code) override;
+  std::optional<FrozenWorker> freeze_worker(NodeId node, std::uint32_t rank) override;
+  void thaw_worker(const FrozenWorker& worker) override;
+  void thaw_all_workers(NodeId node) override;
+  void surroundings_changed() override;
+  void clock_changed(NodeId node) override;
 
-  // kGroup, kRound, kTree, kOrphan, kTransfer. False: the event had become void.
-  bool on_event(const EventQueue::Due& due);
+  bool on_event(const EventQueue::Due& due) override;
 
-  Storage& storage() { return storage_; }
+  Storage& storage() override { return storage_; }
+  std::optional<StatePoint> held_on(NodeId node) const override;
   const std::vector<std::unique_ptr<WorkerGroup>>& groups() const { return groups_; }
   const Run* run_of(RoundId round) const;
 
  private:
   // training_process.cc: life and death of processes
-  WorkerGroup& create(AgentId agent, WorkerKind kind, std::uint32_t workers);
+  WorkerGroup& create(AgentId agent, std::uint32_t workers);
   WorkerGroup* current(AgentId agent);
   WorkerGroup* present(NodeId node);
   bool frozen(const WorkerGroup& group) const;
   void thawed(WorkerGroup& group);
-  void prepared(WorkerGroup& group);
   void end_worker(WorkerGroup& group, std::uint32_t rank, ExitStatus status);
-  std::optional<std::uint32_t> silent_rank(const WorkerGroup& group) const;
   void end_all(WorkerGroup& group, ExitStatus status);
   void vanish(WorkerGroup& group);
   void freed(WorkerGroup& group);
   void signal_kill(WorkerGroup& group, std::uint32_t rank);
   void terminate(WorkerGroup& group);
-  void arm_orphan(WorkerGroup& group);
-  bool on_orphan(WorkerGroup& group, const EventQueue::Due& due);
   bool on_tree(WorkerGroup& group, const EventQueue::Due& due);
   void supervise(WorkerGroup& group, const SupervisorInput& input);
   void carry_out(WorkerGroup& group, const SignalTree& signal);
@@ -234,21 +172,11 @@ class Training {
   // training_enter.cc: in and out of rounds
   bool on_group(const EventQueue::Due& due);
   bool act(WorkerGroup& group, const Event& event);
-  void command(WorkerGroup& group, WorkerCommand command);
-  void enter_now(WorkerGroup& group, const Placement& placement);
   void join(WorkerGroup& group);
-  void seek_state(WorkerGroup& group);
-  void seek_fill(WorkerGroup& group);
-  bool can_fill(const WorkerGroup& source, const WorkerGroup& group) const;
-  void poke_fillers(Run& run);
-  void filled(WorkerGroup& group);
   void ready(WorkerGroup& group);
   void entered(WorkerGroup& group);
-  void leave_ordered(WorkerGroup& group, const LeaveCommand& order);
-  void leave_now(WorkerGroup& group, RoundId for_round);
   enum class Parting : std::uint8_t { kLeft, kClosed, kSilent };
   void drop_from_run(WorkerGroup& group, Parting parting);
-  void tell_broken(Run& run);
   void peers_see_closed(Run& run, std::uint32_t rank);
   void foreign_arrived(Run& run);
   void loaded(WorkerGroup& group);
@@ -267,9 +195,8 @@ class Training {
   void retire_if_empty(Run& run);
   void decide(Run& run);
   void settle(Run& run);
-  bool apply(Run& run, WorkerGroup& group);
+  void apply(Run& run, WorkerGroup& group);
   void commit(Run& run);
-  void quiesce(Run& run);
   void save(Run& run, bool last);
   bool saving(Run& run);
   bool on_transfers(const std::vector<TransferId>& through);
@@ -278,7 +205,6 @@ class Training {
   void foreign_finished(Run& run);
   void watch_edges(Run& run);
   void watch_edge(Run& run, std::size_t edge);
-  void edge_failed(Run& run, std::size_t edge);
   void hang(Run& run);
   Duration step_length(Run& run) const;
   Duration draw_jitters(Run& run) const;
@@ -309,8 +235,5 @@ class Training {
   std::uint64_t incarnations_ = 0;
   SupervisorEffects tree_effects_;
 };
-
-// Digest of the chain of (step, round): the state after `step` was finished in `round`.
-Lineage next_lineage(Lineage before, Step step, RoundId round);
 
 }  // namespace elastic::sim

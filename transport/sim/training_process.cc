@@ -1,4 +1,4 @@
-// Life and death of worker processes: start, signals, freezes, supervisors, orphan bounds.
+// Life and death of foreign worker processes: signals, freezes, supervisors.
 #include <algorithm>
 
 #include "core/assert.h"
@@ -64,12 +64,11 @@ void Training::schedule(const WorkerGroup& group, GroupAction action, Duration a
   timeline_.in(after, event);
 }
 
-WorkerGroup& Training::create(AgentId agent, WorkerKind kind, std::uint32_t workers) {
+WorkerGroup& Training::create(AgentId agent, std::uint32_t workers) {
   groups_.push_back(std::make_unique<WorkerGroup>());
   WorkerGroup& group = *groups_.back();
   group.id = groups_.size();
   group.agent = agent;
-  group.kind = kind;
   group.workers.resize(workers);
   for (WorkerProcess& worker : group.workers) {
     worker.alive = true;
@@ -96,41 +95,8 @@ bool Training::frozen(const WorkerGroup& group) const {
                      [](const WorkerProcess& w) { return w.alive && w.freezes > 0; });
 }
 
-// ---- Start
-// ---------------------------------------------------------------------------------------
-
-// Native: starts what is missing.
-void Training::prepare(AgentId agent) {
-  if (!world_.machine_up(agent.node)) return;
-  WorkerGroup* group = current(agent);
-  bool complete = false;
-  if (group == nullptr) {
-    group = &create(agent, WorkerKind::kNative, config_.job.workers_per_node);
-    tell(*group, WorkerEventKind::kStarted);
-    arm_orphan(*group);
-  } else {
-    complete = std::all_of(group->workers.begin(), group->workers.end(),
-                           [](const WorkerProcess& w) { return w.alive; });
-    if (complete && group->phase == WorkerGroup::Phase::kStarting) return;
-  }
-  const Duration start_up = config_.training.start_up +
-                            drawn(Purpose::kStartUp, agent.node, config_.training.start_up_jitter);
-  ++group->preparation;
-  schedule(*group, GroupAction::kPrepared, complete ? kExitSeen : start_up, group->preparation);
-}
-
-void Training::prepared(WorkerGroup& group) {
-  for (WorkerProcess& worker : group.workers) {
-    if (worker.alive) continue;
-    worker = WorkerProcess{};
-    worker.alive = true;
-    worker.incarnation = ++incarnations_;
-  }
-  group.by_agent = false;  // what ends from now on ends by itself, until the agent says otherwise
-  if (group.phase == WorkerGroup::Phase::kStarting) group.phase = WorkerGroup::Phase::kOutside;
-  tell(group, WorkerEventKind::kPrepared);
-  world_.tell_agent(group.agent, kExitSeen, WorkersPrepared{});
-}
+// Foreign programs are started for a round, by enter().
+void Training::prepare(AgentId /*agent*/) {}
 
 // ---- End
 // -----------------------------------------------------------------------------------------
@@ -141,13 +107,11 @@ void Training::end_worker(WorkerGroup& group, std::uint32_t rank, ExitStatus sta
   group.workers[rank].alive = false;
   const bool last = std::none_of(group.workers.begin(), group.workers.end(),
                                  [](const WorkerProcess& w) { return w.alive; });
-  const bool in_round = group.run != 0 || !group.native();
   WorkerExited exited;
-  if (in_round && group.placement) exited.round = group.placement->round;
+  if (group.placement) exited.round = group.placement->round;
   exited.local_rank = rank;
   exited.status = status;
   exited.last_of_group = last;
-  if (group.native() && !last) exited.held = group.held;
   WorkerEvent event{};
   event.kind = WorkerEventKind::kExited;
   event.round = exited.round;
@@ -157,12 +121,7 @@ void Training::end_worker(WorkerGroup& group, std::uint32_t rank, ExitStatus sta
   tell(group, event);
   drop_from_run(group, status.ok() ? Parting::kLeft : Parting::kClosed);
   world_.tell_agent(group.agent, kExitSeen, exited);
-  if (last) {
-    freed(group);
-  } else if (group.native() && group.phase != WorkerGroup::Phase::kStarting) {
-    group.phase = WorkerGroup::Phase::kOutside;
-    ++group.entry_epoch;
-  }
+  if (last) freed(group);
 }
 
 void Training::end_all(WorkerGroup& group, ExitStatus status) {
@@ -177,10 +136,8 @@ void Training::freed(WorkerGroup& group) {
   storage_.cancel(timeline_, group.load);
   if (group.save) storage_.cancel(timeline_, group.save->transfer);
   group.save.reset();
-  group.orphan.reset();
   group.tree.reset();
   group.deferred.clear();
-  group.commands.clear();
   if (group.supervisor) {
     SupervisorEffects ignored;
     group.supervisor->step(world_.clock(group.node()).local(timeline_.now), TreeEmpty{}, ignored);
@@ -223,13 +180,7 @@ void Training::stop_workers(AgentId agent, bool kill) {
     WorkerGroup& group = *groups_[id - 1];
     if (group.gone() || group.agent != agent) continue;
     group.by_agent = true;
-    if (group.supervisor) {
-      supervise(group, TreeSignalled{kill});
-    } else if (kill) {
-      signal_kill(group, kAllRanks);
-    } else {
-      terminate(group);
-    }
+    supervise(group, TreeSignalled{kill});
   }
 }
 
@@ -255,11 +206,7 @@ void Training::agent_gone(AgentId agent) {
   for (const std::uint64_t id : ids) {
     WorkerGroup& group = *groups_[id - 1];
     if (group.gone() || group.agent != agent) continue;
-    if (group.supervisor) {
-      supervise(group, AgentGone{});
-    } else {
-      end_all(group, ExitStatus{0, kSigKill});  // parent-death signal
-    }
+    supervise(group, AgentGone{});
   }
 }
 
@@ -309,15 +256,13 @@ void Training::thawed(WorkerGroup& group) {
     }
   }
   if (still) return;
-  group.orphan.thaw(timeline_.queue, timeline_.now, timer_event(group, EventKind::kOrphan));
   Run* run_here = run(group);
   if (run_here == nullptr) return;
   if (group.applies_at) schedule(*run_here, RoundAction::kSettle, kExitSeen, run_here->generation);
-  poke_fillers(*run_here);
   refresh(*run_here);
 }
 
-std::optional<Training::FrozenWorker> Training::freeze_worker(NodeId node, std::uint32_t rank) {
+std::optional<FrozenWorker> Training::freeze_worker(NodeId node, std::uint32_t rank) {
   WorkerGroup* group = present(node);
   if (group == nullptr) return std::nullopt;
   if (Run* run_here = run(*group)) settle(*run_here);
@@ -334,7 +279,7 @@ std::optional<Training::FrozenWorker> Training::freeze_worker(NodeId node, std::
 }
 
 void Training::thaw_worker(const FrozenWorker& frozen_worker) {
-  WorkerGroup& group = *groups_[frozen_worker.group - 1];
+  WorkerGroup& group = *groups_[frozen_worker.process - 1];
   WorkerProcess& worker = group.workers[frozen_worker.rank];
   if (group.gone() || !worker.alive || worker.incarnation != frozen_worker.incarnation) return;
   if (worker.freezes == 0 || --worker.freezes > 0) return;
@@ -357,52 +302,17 @@ void Training::thaw_all_workers(NodeId node) {
   }
 }
 
-std::optional<std::uint32_t> Training::silent_rank(const WorkerGroup& group) const {
-  for (std::uint32_t rank = 0; rank < group.workers.size(); ++rank) {
-    const WorkerProcess& worker = group.workers[rank];
-    if (worker.alive && worker.freezes > 0 &&
-        timeline_.now - worker.frozen_since >= timeouts_.lost_after)
-      return rank;
-  }
-  return std::nullopt;
+std::optional<StatePoint> Training::held_on(NodeId node) const {
+  const std::vector<std::uint64_t>& ids = on_node_[node.value];
+  return ids.empty() ? std::nullopt : groups_[ids.back() - 1]->held;
 }
 
 void Training::poll(AgentId agent) {
-  WorkerGroup* group = current(agent);
-  if (group == nullptr) return;
-  if (Run* run_here = run(*group)) settle(*run_here);
-  if (group->gone()) return;
-  WorkerPulse pulse;
-  if (group->native()) {
-    pulse.held = group->held;
-    pulse.silent_rank = silent_rank(*group);
-  }
-  world_.tell_agent(agent, Duration{}, pulse);
+  if (current(agent) != nullptr) world_.tell_agent(agent, Duration{}, WorkerPulse{});
 }
 
 // ---- Leases
 // --------------------------------------------------------------------------------------
-
-void Training::arm_orphan(WorkerGroup& group) {
-  group.orphan.arm(timeline_.queue, world_.clock(group.node()), timeline_.now,
-                   group.lease_from + timeouts_.orphan, timer_event(group, EventKind::kOrphan));
-}
-
-bool Training::on_orphan(WorkerGroup& group, const EventQueue::Due& due) {
-  if (group.gone()) return false;
-  if (frozen(group)) {
-    group.orphan.popped_while_frozen(timeline_.queue, due);
-    return false;
-  }
-  if (group.orphan.popped(timeline_.queue, due) != LazyTimer::Popped::kDue) return false;
-  // The bound is checked before each apply: workers outside any round apply nothing, and keep what
-  // they hold for as long as it takes until enough nodes are there again.
-  if (group.phase == WorkerGroup::Phase::kOutside || group.phase == WorkerGroup::Phase::kStarting) {
-    return false;
-  }
-  end_all(group, ExitStatus{0, kSigKill});
-  return true;
-}
 
 void Training::renew(AgentId agent, const RenewLease& lease) {
   renewed_[agent.node.value] = {agent.life, lease.from};
@@ -411,11 +321,7 @@ void Training::renew(AgentId agent, const RenewLease& lease) {
     WorkerGroup& group = *groups_[id - 1];
     if (group.gone() || group.agent != agent) continue;
     group.lease_from = std::max(group.lease_from, lease.from);
-    if (group.supervisor) {
-      supervise(group, TreeRenewed{lease.from, lease.running});
-    } else {
-      arm_orphan(group);
-    }
+    supervise(group, TreeRenewed{lease.from, lease.running});
   }
 }
 
@@ -423,8 +329,6 @@ void Training::clock_changed(NodeId node) {
   const LocalClock& clock = world_.clock(node);
   for (const std::uint64_t id : on_node_[node.value]) {
     WorkerGroup& group = *groups_[id - 1];
-    group.orphan.clock_changed(timeline_.queue, clock, timeline_.now,
-                               timer_event(group, EventKind::kOrphan));
     group.tree.clock_changed(timeline_.queue, clock, timeline_.now,
                              timer_event(group, EventKind::kTree));
   }
@@ -495,8 +399,6 @@ bool Training::on_event(const EventQueue::Due& due) {
       return on_group(due);
     case EventKind::kRound:
       return on_round(due);
-    case EventKind::kOrphan:
-      return on_orphan(*groups_[event.a - 1], due);
     case EventKind::kTree:
       return on_tree(*groups_[event.a - 1], due);
     case EventKind::kTransfer:

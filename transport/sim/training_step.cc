@@ -1,9 +1,9 @@
-// Steps, commits and saves of a round, and the connections between its members.
+// Steps, commits and saves of a round of foreign programs, and the connections between its members.
 #include <algorithm>
 
 #include "core/assert.h"
-#include "core/math/digest.h"
 #include "core/math/integer.h"
+#include "core/worker/lineage.h"
 #include "transport/sim/training.h"
 
 namespace elastic::sim {
@@ -11,19 +11,9 @@ namespace {
 
 constexpr std::int64_t kMillion = 1'000'000;
 constexpr Duration kMaxApplyJitter = std::chrono::milliseconds(2);
-constexpr Duration kPipe = std::chrono::microseconds(100);
 constexpr Duration kExitJitter = std::chrono::milliseconds(40);
 
 }  // namespace
-
-Lineage next_lineage(Lineage before, Step step, RoundId round) {
-  math::Digest digest;
-  digest.add(before.value);
-  digest.add(step.value);
-  digest.add(round.journal.value);
-  digest.add(round.number);
-  return Lineage{digest.value()};
-}
 
 void Training::schedule(const Run& here, RoundAction action, Duration after, std::uint64_t b) {
   Event event{.kind = EventKind::kRound, .detail = static_cast<std::uint8_t>(action)};
@@ -92,9 +82,6 @@ bool Training::on_round(const EventQueue::Due& due) {
       if (!fresh || here.phase != Run::Phase::kStalled) return false;
       begin_step(here);
       return true;
-    case RoundAction::kEdge:
-      edge_failed(here, event.b);
-      return true;
     case RoundAction::kHang:
       if (event.b != here.hang_generation || here.active) return false;
       hang(here);
@@ -144,7 +131,6 @@ void Training::go(Run& here) {
       return;
     case Run::Phase::kDecided:
     case Run::Phase::kStalled:
-    case Run::Phase::kQuiesced:
     case Run::Phase::kFinished:
       return;
   }
@@ -155,7 +141,7 @@ void Training::pause(Run& here) {
     here.remaining = here.ends_at - timeline_.now;
     ++here.generation;
   }
-  if (config_.job.workers != WorkerKind::kForeign || here.hang_armed) return;
+  if (here.hang_armed) return;
   here.hang_armed = true;
   schedule(here, RoundAction::kHang, config_.training.collective_timeout, here.hang_generation);
 }
@@ -248,7 +234,6 @@ void Training::decide(Run& here) {
     WorkerGroup& group = *member(here, rank);
     group.applies_at = timeline_.now + here.jitters[rank];
     longest = std::max(longest, here.jitters[rank]);
-    if (group.planned_for) here.stop_after = true;
   }
   schedule(here, RoundAction::kSettle, longest, here.generation);
 }
@@ -261,27 +246,16 @@ void Training::settle(Run& here) {
   for (std::size_t rank = 0; rank < here.slots.size(); ++rank) {
     WorkerGroup* group = member(here, rank);
     if (group == nullptr || !group->applies_at) continue;
-    if (*group->applies_at > timeline_.now || frozen(*group) || !apply(here, *group))
+    if (*group->applies_at > timeline_.now || frozen(*group)) {
       waiting = true;
+    } else {
+      apply(here, *group);
+    }
   }
-  if (waiting) return;
-  if (!here.broken) {
-    commit(here);
-    return;
-  }
-  for (std::size_t rank = 0; rank < here.slots.size() && here.told_broken; ++rank) {
-    WorkerGroup* group = member(here, rank);
-    if (group == nullptr || !group->planned_for) continue;
-    const RoundId for_round = group->planned_for;
-    group->planned_for = RoundId{};
-    leave_now(*group, for_round);
-  }
+  if (!waiting && !here.broken) commit(here);
 }
 
-bool Training::apply(Run& here, WorkerGroup& group) {
-  if (group.orphan.armed() &&
-      world_.clock(group.node()).local(timeline_.now) >= group.orphan.due_local())
-    return false;  // past its orphan bound: it ends itself instead
+void Training::apply(Run& here, WorkerGroup& group) {
   group.applies_at.reset();
   StatePoint& held = *group.held;
   const Step step{here.step.value + 1};
@@ -293,7 +267,6 @@ bool Training::apply(Run& here, WorkerGroup& group) {
   held.step = step;
   held.lineage = here.last_out;
   tell(group, WorkerEventKind::kApplied);
-  return true;
 }
 
 void Training::commit(Run& here) {
@@ -304,25 +277,10 @@ void Training::commit(Run& here) {
   const Duration every = config_.training.checkpoint_every;
   if (here.step.value >= config_.training.total_steps) {
     finish(here);
-  } else if (here.stop_after) {
-    quiesce(here);
   } else if (every > Duration{} && here.since_save >= every && !saving(here)) {
     save(here, false);
   } else {
     begin_step(here);
-  }
-}
-
-// Stops at the step boundary that all members agree on: who was told leaves, the others do when
-// told.
-void Training::quiesce(Run& here) {
-  here.phase = Run::Phase::kQuiesced;
-  for (std::size_t rank = 0; rank < here.slots.size(); ++rank) {
-    WorkerGroup* group = member(here, rank);
-    if (group == nullptr || !group->planned_for) continue;
-    const RoundId for_round = group->planned_for;
-    group->planned_for = RoundId{};
-    leave_now(*group, for_round);
   }
 }
 
@@ -344,7 +302,8 @@ void Training::save(Run& here, bool last) {
     if (group == nullptr) continue;
     if (group->save) storage_.cancel(timeline_, group->save->transfer);
     Save share;
-    share.report = SaveReport{here.round, here.step, group->held->lineage, 0};
+    share.report = SaveReport{here.round, here.step, group->held->lineage, 0, 0};
+    share.report.bytes = static_cast<std::uint64_t>(config_.training.state_bytes / size);
     share.report.digest = next_lineage(share.report.lineage, here.step, here.round).value;
     share.rank = rank;
     share.size = size;
@@ -389,15 +348,8 @@ void Training::share_stored(WorkerGroup& group) {
   event.round = done.report.round;
   event.state = StatePoint{done.report.round, done.report.step, done.report.lineage};
   tell(group, event);
-  if (group.native()) world_.tell_agent(group.agent, kPipe, WorkersSaved{done.report});
-  if (!done.last) return;
-  if (group.native()) {
-    tell(group, WorkerEventKind::kFinished);
-    world_.tell_agent(group.agent, kPipe, WorkersFinished{*group.held});
-    if (group.planned_for) leave_now(group, group.planned_for);
-  } else if (whole) {
-    if (Run* here = run(group)) foreign_finished(*here);
-  }
+  if (!done.last || !whole) return;
+  if (Run* here = run(group)) foreign_finished(*here);
 }
 
 void Training::finish(Run& here) {
@@ -425,7 +377,6 @@ void Training::surroundings_changed() {
     if (!here.live) continue;
     settle(here);
     watch_edges(here);
-    poke_fillers(here);
     refresh(here);
   }
 }
@@ -444,20 +395,6 @@ void Training::watch_edge(Run& here, std::size_t edge) {
   const bool closed = a && b && !world_.connected(a, b);
   if (closed == here.closed_since[edge].has_value()) return;
   here.closed_since[edge] = closed ? std::optional<Time>(timeline_.now) : std::nullopt;
-  if (closed) schedule(here, RoundAction::kEdge, timeouts_.lost_after, edge);
-}
-
-void Training::edge_failed(Run& here, std::size_t edge) {
-  const auto& since = here.closed_since[edge];
-  if (!since || timeline_.now - *since < timeouts_.lost_after) return;
-  if (here.phase == Run::Phase::kFinished || here.phase == Run::Phase::kQuiesced) return;
-  const std::size_t other = (edge + 1) % here.slots.size();
-  const WorkerGroup* one = member(here, edge);
-  const WorkerGroup* two = member(here, other);
-  if (one != nullptr && one->native())
-    world_.tell_agent(one->agent, kPipe, EdgeFailed{here.round, here.nodes[other]});
-  if (two != nullptr && two->native())
-    world_.tell_agent(two->agent, kPipe, EdgeFailed{here.round, here.nodes[edge]});
 }
 
 }  // namespace elastic::sim

@@ -5,6 +5,8 @@
 #include <variant>
 
 #include "core/assert.h"
+#include "transport/sim/native.h"
+#include "transport/sim/training.h"
 #include "transport/sim/world_impl.h"
 
 namespace elastic::sim {
@@ -19,6 +21,14 @@ Timeouts timeouts_of(const JobConfig& job) {
 
 }  // namespace
 
+std::unique_ptr<Workforce> World::Impl::workforce(Impl& impl) {
+  if (impl.config.job.workers == WorkerKind::kNative) {
+    return std::make_unique<NativeTraining>(impl.config, impl.timeouts, impl.chance, impl.timeline,
+                                            impl);
+  }
+  return std::make_unique<Training>(impl.config, impl.timeouts, impl.chance, impl.timeline, impl);
+}
+
 World::Impl::Impl(World& world, const WorldConfig& settings, Plan faults)
     : owner(world),
       config(settings),
@@ -28,7 +38,7 @@ World::Impl::Impl(World& world, const WorldConfig& settings, Plan faults)
       network(settings.network, chance, settings.nodes.size()),
       service(settings.journal, chance, settings.nodes.size()),
       machines(settings.nodes.size() + 1),
-      training(config, timeouts, chance, timeline, *this) {
+      training(workforce(*this)) {
   if (!hosted()) journal_life = service.life();
   for (std::size_t index = 0; index < plan.size(); ++index) {
     if (plan[index].kind == FaultKind::kAdd) ++adds_left;
@@ -125,7 +135,7 @@ bool World::Impl::dispatch(const EventQueue::Due& due) {
     case EventKind::kTree:
     case EventKind::kOrphan: {
       // The training model says only afterwards whether the event still meant something.
-      if (!training.on_event(due)) return false;
+      if (!training->on_event(due)) return false;
       trace(event, event.a);
       return true;
     }

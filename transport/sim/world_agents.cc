@@ -97,7 +97,7 @@ void World::Impl::end_agent(NodeId node, bool tell_peers) {
   machine.reading = false;
   tell_node(node, NodeEventKind::kAgentDown);
   if (!tell_peers) return;
-  training.agent_gone(AgentId{node, machine.life});
+  training->agent_gone(AgentId{node, machine.life});
   for (const NodeId peer : network.peers(node, timeline.now - kPeersRemembered)) {
     if (peer == node || !valid(peer) || network.blocked(node, peer)) continue;
     Event event = event_for(EventKind::kPeerClosed, peer);
@@ -117,7 +117,7 @@ void World::Impl::exit_agent(NodeId node, ExitReason reason) {
   event.exit = reason;
   for (Observer* observer : observers) observer->on_node(timeline.now, event);
   const AgentId agent{node, machine.life};
-  training.stop_workers(agent, true);
+  training->stop_workers(agent, true);
   end_agent(node, true);
   // In the liveness phase somebody starts the agents of the core again until the job has ended.
   if (plan_dropped && !machine.cut_off && !verdict) order_start(node, config.agent_boot);
@@ -270,23 +270,23 @@ void World::Impl::carry_out(NodeId node, Effect& effect) {
   } else if (const auto* note = std::get_if<Note>(&effect)) {
     for (Observer* observer : observers) observer->on_note(timeline.now, agent, *note);
   } else if (std::holds_alternative<PollWorkers>(effect)) {
-    training.poll(agent);
+    training->poll(agent);
   } else if (const auto* renew = std::get_if<RenewLease>(&effect)) {
-    training.renew(agent, *renew);
+    training->renew(agent, *renew);
   } else if (auto* ask = std::get_if<AskJournal>(&effect)) {
     ask_journal(node, *ask);
   } else if (const auto* enter = std::get_if<EnterRound>(&effect)) {
-    training.enter(agent, enter->placement);
+    training->enter(agent, enter->placement);
   } else if (const auto* leave = std::get_if<LeaveRound>(&effect)) {
-    training.leave(agent, leave->for_round, leave->planned);
+    training->leave(agent, leave->for_round, leave->planned);
   } else if (std::holds_alternative<PrepareWorkers>(effect)) {
-    training.prepare(agent);
+    training->prepare(agent);
   } else if (const auto* stop = std::get_if<StopWorkers>(&effect)) {
-    training.stop_workers(agent, stop->kill);
+    training->stop_workers(agent, stop->kill);
   } else if (const auto* kill = std::get_if<KillWorker>(&effect)) {
-    training.kill_worker(agent, kill->local_rank);
+    training->kill_worker(agent, kill->local_rank);
   } else if (std::holds_alternative<KillLeftovers>(effect)) {
-    training.kill_leftovers(agent);
+    training->kill_leftovers(agent);
   } else if (std::holds_alternative<ReadJournalFile>(effect)) {
     start_file_read(node);
   } else if (const auto* write = std::get_if<WriteJournalFile>(&effect)) {
@@ -295,6 +295,12 @@ void World::Impl::carry_out(NodeId node, Effect& effect) {
     put_marker(node, marker->marker);
   } else if (const auto* exit = std::get_if<Exit>(&effect)) {
     exit_agent(node, exit->reason);
+  } else if (const auto* manifest = std::get_if<WriteManifest>(&effect)) {
+    write_manifest(node, manifest->order);
+  } else if (const auto* verify = std::get_if<VerifySave>(&effect)) {
+    verify_save(node, verify->save);
+  } else if (const auto* retired = std::get_if<DeleteSaves>(&effect)) {
+    delete_saves(retired->saves);
   }
   // TellCheckpoint: the modelled workers keep every save.
 }
@@ -406,7 +412,7 @@ bool World::Impl::on_file(const Event& event) {
     land_write(node);
     input = JournalFileSynced{number};
   } else {
-    if (!training.storage().reachable()) {
+    if (!training->storage().reachable()) {
       waiting_for_storage.push_back(event);
       return false;
     }
@@ -414,7 +420,7 @@ bool World::Impl::on_file(const Event& event) {
     read.exists = machine.file.exists;
     read.life = machine.file.life;
     read.records = machine.file.records;
-    read.newest_marker = training.storage().newest_marker();
+    read.newest_marker = training->storage().newest_marker();
     trace(event, read.exists, read.life, read.records.size());
     input = std::move(read);
   }
@@ -434,7 +440,7 @@ void World::Impl::put_marker(NodeId node, const CommitMarker& marker) {
 }
 
 bool World::Impl::on_marker(const Event& event) {
-  if (!training.storage().reachable()) {
+  if (!training->storage().reachable()) {
     waiting_for_storage.push_back(event);
     return false;
   }
@@ -443,7 +449,7 @@ bool World::Impl::on_marker(const Event& event) {
   if (machine.node == nullptr || machine.process != event.b) return false;
   const CommitMarker& marker = markers[event.a];
   trace(event, marker);
-  training.storage().put_marker(marker);
+  training->storage().put_marker(marker);
   tell_agent(AgentId{node, machine.life}, Duration{}, MarkerStored{marker.record});
   return true;
 }
@@ -452,6 +458,46 @@ void World::Impl::storage_back() {
   std::vector<Event> waiting;
   waiting.swap(waiting_for_storage);
   for (const Event& event : waiting) timeline.in(Duration{}, event);
+  std::vector<std::pair<AgentId, Input>> answers;
+  answers.swap(saves_waiting);
+  for (auto& [agent, answer] : answers) tell_agent(agent, Duration{}, std::move(answer));
+}
+
+// ---- Manifests and what follows: the storage does it in a short while, or when it is reached
+// again
+
+void World::Impl::answer_save(NodeId node, Duration after, Input input) {
+  const AgentId agent{node, at(node).life};
+  if (training->storage().reachable()) {
+    tell_agent(agent, after, std::move(input));
+  } else {
+    saves_waiting.emplace_back(agent, std::move(input));
+  }
+}
+
+void World::Impl::write_manifest(NodeId node, const ManifestOrder& order) {
+  math::Digest digest;
+  digest.add(order.lineage.value);
+  for (const ShareFact& share : order.shares) digest.add(share.digest);
+  const Duration jitter =
+      chance.up_to(Purpose::kSaveTime, node.value, order.step.value, config.journal.jitter);
+  answer_save(node, config.journal.append + jitter,
+              ManifestWritten{order.round, order.step, digest.value()});
+}
+
+void World::Impl::verify_save(NodeId node, const CommittedSave& save) {
+  const bool intact = training->storage().holds(save.checkpoint.step, save.checkpoint.lineage);
+  const std::int64_t rate = std::max<std::int64_t>(config.training.storage_bytes_per_second, 1);
+  const std::int64_t reading = math::mul_div(config.training.state_bytes, 1'000'000'000, rate);
+  const Duration jitter = chance.up_to(Purpose::kSaveTime, node.value,
+                                       (1ULL << 40U) + save.record.value, config.journal.jitter);
+  answer_save(node, Duration(reading) + jitter, SaveVerified{save.record, intact});
+}
+
+void World::Impl::delete_saves(const std::vector<CommittedSave>& saves) {
+  for (const CommittedSave& save : saves) {
+    training->storage().remove({save.checkpoint.step, save.checkpoint.round});
+  }
 }
 
 }  // namespace elastic::sim

@@ -39,7 +39,7 @@ void World::Impl::power_on(NodeId node) {
   machine.clock.start(timeline.now, Time(uptime));
   tell_node(node, NodeEventKind::kMachineUp, true);
   order_start(node, Duration{});
-  training.surroundings_changed();
+  training->surroundings_changed();
 }
 
 void World::Impl::power_off(NodeId node, bool disk_kept) {
@@ -52,7 +52,7 @@ void World::Impl::power_off(NodeId node, bool disk_kept) {
   }
   drop_inbox(machine);
   machine.inbox.clear();
-  training.machine_down(node);
+  training->machine_down(node);
   machine.up = false;
   ++machine.incarnation;
   machine.freezes = 0;
@@ -62,24 +62,24 @@ void World::Impl::power_off(NodeId node, bool disk_kept) {
   machine.notice_until.reset();
   if (!disk_kept) machine.file = JournalFile{};
   tell_node(node, NodeEventKind::kMachineDown, true);
-  training.surroundings_changed();
+  training->surroundings_changed();
 }
 
 void World::Impl::freeze_machine(NodeId node) {
   Machine& machine = at(node);
-  if (machine.freezes == 0) training.machine_freezes(node);
+  if (machine.freezes == 0) training->machine_freezes(node);
   if (machine.freezes++ > 0) return;
   tell_node(node, NodeEventKind::kFrozen, true);
-  training.surroundings_changed();
+  training->surroundings_changed();
 }
 
 void World::Impl::thaw_machine(NodeId node) {
   Machine& machine = at(node);
   if (machine.freezes == 0 || --machine.freezes > 0) return;
   tell_node(node, NodeEventKind::kThawed, true);
-  training.machine_thawed(node);
+  training->machine_thawed(node);
   thaw_agent(node);
-  training.surroundings_changed();
+  training->surroundings_changed();
 }
 
 void World::Impl::set_drift(NodeId node) {
@@ -93,7 +93,7 @@ void World::Impl::set_drift(NodeId node) {
                 .node = static_cast<std::uint32_t>(node.value)};
     machine.timers[id].clock_changed(timeline.queue, machine.clock, timeline.now, event);
   }
-  training.clock_changed(node);
+  training->clock_changed(node);
 }
 
 void World::Impl::give_notice(NodeId node, Duration length) {
@@ -154,11 +154,11 @@ void World::Impl::begin_fault(std::size_t index) {
 void World::Impl::begin_wide(const Fault& fault, std::uint64_t number) {
   if (Network::concerns(fault.kind)) {
     network.begin(number, fault);
-    if (fault.kind <= FaultKind::kOneWay) training.surroundings_changed();
+    if (fault.kind <= FaultKind::kOneWay) training->surroundings_changed();
   } else if (JournalService::concerns(fault.kind)) {
     service.begin(number, fault);
   } else {
-    if (storage_faults++ == 0) training.storage().set_reachable(timeline, false);
+    if (storage_faults++ == 0) training->storage().set_reachable(timeline, false);
   }
 }
 
@@ -192,13 +192,13 @@ void World::Impl::hit(RunningFault& running, std::uint64_t number, NodeId node) 
       return;
     }
     case FaultKind::kKillWorker:
-      training.kill_by_fault(node, rank);
+      training->kill_by_fault(node, rank);
       return;
     case FaultKind::kExitWorker:
-      training.exit_by_itself(node, static_cast<std::int32_t>(fault.value));
+      training->exit_by_itself(node, static_cast<std::int32_t>(fault.value));
       return;
     case FaultKind::kFreezeWorker:
-      running.workers.back() = training.freeze_worker(node, rank);
+      running.workers.back() = training->freeze_worker(node, rank);
       return;
     case FaultKind::kFreezeMachine:
       if (machine.up) freeze_machine(node);
@@ -250,12 +250,12 @@ bool World::Impl::end_fault(std::uint64_t number) {
   const FaultKind kind = running.fault.kind;
   if (Network::concerns(kind)) {
     network.end(number);
-    if (kind <= FaultKind::kOneWay) training.surroundings_changed();
+    if (kind <= FaultKind::kOneWay) training->surroundings_changed();
   } else if (JournalService::concerns(kind)) {
     service.end(number);
   } else if (kind == FaultKind::kStorageUnreachable) {
     if (--storage_faults == 0) {
-      training.storage().set_reachable(timeline, true);
+      training->storage().set_reachable(timeline, true);
       storage_back();
     }
   } else if (kind == FaultKind::kSlow || kind == FaultKind::kClockDrift) {
@@ -275,7 +275,7 @@ void World::Impl::undo(const RunningFault& running) {
   for (std::size_t i = 0; i < running.fault.targets.size(); ++i) {
     const NodeId node = running.fault.targets[i];
     Machine& machine = at(node);
-    if (running.workers[i]) training.thaw_worker(*running.workers[i]);
+    if (running.workers[i]) training->thaw_worker(*running.workers[i]);
     if (!machine.up || machine.incarnation != running.incarnations[i]) continue;
     if (running.fault.kind == FaultKind::kFreezeMachine) thaw_machine(node);
     if (running.fault.kind != FaultKind::kFreezeAgent || machine.node == nullptr) continue;
@@ -323,7 +323,7 @@ void World::Impl::heal_node(NodeId node) {
     tell_node(node, NodeEventKind::kThawed);
     thaw_agent(node);
   }
-  training.thaw_all_workers(node);
+  training->thaw_all_workers(node);
   if (machine.node != nullptr && machine.told_to_leave) {
     end_agent(node, true);  // a notice cannot be taken back: a new process that knows of none
   }
@@ -341,7 +341,7 @@ void World::Impl::heal_core_and_fail_rest(const std::vector<NodeId>& core) {
   service.cut_off_all_but(core);
   if (storage_faults > 0) {
     storage_faults = 0;
-    training.storage().set_reachable(timeline, true);
+    training->storage().set_reachable(timeline, true);
     storage_back();
   }
   for (std::uint64_t id = 1; id < machines.size(); ++id) {
@@ -355,7 +355,7 @@ void World::Impl::heal_core_and_fail_rest(const std::vector<NodeId>& core) {
       machine.cut_off = true;
     }
   }
-  training.surroundings_changed();
+  training->surroundings_changed();
 }
 
 }  // namespace elastic::sim

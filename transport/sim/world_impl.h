@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -14,7 +15,7 @@
 #include "transport/sim/machine.h"
 #include "transport/sim/network.h"
 #include "transport/sim/timeline.h"
-#include "transport/sim/training.h"
+#include "transport/sim/workforce.h"
 #include "transport/sim/world.h"
 
 namespace elastic::sim {
@@ -35,13 +36,14 @@ struct RunningFault {
   Fault fault;                              // targets resolved
   std::vector<std::uint64_t> incarnations;  // of the target machines
   std::vector<std::uint32_t> processes;     // of their agents
-  std::vector<std::optional<Training::FrozenWorker>> workers;
+  std::vector<std::optional<FrozenWorker>> workers;
 };
 
 struct World::Impl final : Surroundings {
   Impl(World& owner, const WorldConfig& config, Plan plan);
 
   // world.cc
+  static std::unique_ptr<Workforce> workforce(Impl& impl);
   Outcome run(Time until);
   bool ended() const;
   bool dispatch(const EventQueue::Due& due);
@@ -71,6 +73,10 @@ struct World::Impl final : Surroundings {
   void start_file_read(NodeId node);
   void start_file_write(NodeId node, const WriteJournalFile& write);
   void put_marker(NodeId node, const CommitMarker& marker);
+  void write_manifest(NodeId node, const ManifestOrder& order);
+  void verify_save(NodeId node, const CommittedSave& save);
+  void delete_saves(const std::vector<CommittedSave>& saves);
+  void answer_save(NodeId node, Duration after, Input input);
   void land_write(NodeId node);
   void lose_writes(NodeId node);
   bool on_timer(const EventQueue::Due& due);
@@ -118,11 +124,12 @@ struct World::Impl final : Surroundings {
   Network network;
   JournalService service;
   std::vector<Machine> machines;  // by NodeId; [0] is nobody
-  Training training;
+  std::unique_ptr<Workforce> training;
   std::vector<Observer*> observers;
   Slab<Input> payloads;
   std::vector<CommitMarker> markers;  // by index of the write
   std::vector<Event> waiting_for_storage;
+  std::vector<std::pair<AgentId, Input>> saves_waiting;  // answers, until storage can be reached
   std::map<std::uint64_t, RunningFault> running_faults;
   std::uint64_t last_fault = 0;
   std::uint32_t storage_faults = 0;

@@ -20,7 +20,7 @@ using google::protobuf::OneofDescriptor;
 // https://protobuf.dev/programming-guides/encoding/
 enum WireType : std::uint32_t { kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5 };
 
-constexpr int kMaxFields = 32;  // of one message type; the schema has at most 21
+constexpr int kMaxFields = 32;  // of one message type; the schema has at most 22
 using Counts = std::array<std::uint32_t, kMaxFields>;
 using Complaint = std::optional<DecodeError>;  // nothing: no complaint
 

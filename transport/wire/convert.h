@@ -29,7 +29,10 @@ void write(const FailureReport& report, pb::FailureReport& out);
 void write(const Member& member, pb::Member& out);
 void write(const ResumePoint& resume, pb::ResumePoint& out);
 void write(const Checkpoint& checkpoint, pb::Checkpoint& out);
+void write(const CommittedSave& save, pb::CommittedSave& out);
 void write(const Verdict& verdict, pb::Verdict& out);
+void write(const policy::FlapScore& flap, pb::FlapScore& out);
+void write(const CountedStarts& starts, pb::CountedStarts& out);
 void write(const Record& record, pb::Record& out);
 void write(const NumberedRecord& record, pb::NumberedRecord& out);
 void write(const CommitMarker& marker, pb::CommitMarker& out);
@@ -42,18 +45,25 @@ FailureReport read(const pb::FailureReport& in);
 Member read(const pb::Member& in);
 ResumePoint read(const pb::ResumePoint& in);
 Checkpoint read(const pb::Checkpoint& in);
+CommittedSave read(const pb::CommittedSave& in);
 Verdict read(const pb::Verdict& in);
+policy::FlapScore read(const pb::FlapScore& in);
+CountedStarts read(const pb::CountedStarts& in);
 Record read(const pb::Record& in);
 NumberedRecord read(const pb::NumberedRecord& in);
 CommitMarker read(const pb::CommitMarker& in);
 
 // convert_messages.cc
 void write(const SaveReport& report, pb::SaveReport& out);
+void write(const ShareFact& share, pb::ShareFact& out);
+void write(const ManifestOrder& order, pb::ManifestOrder& out);
 void write(const Placement& placement, pb::Placement& out);
 void write(const JournalAsk& ask, pb::JournalAsk& out);
 void write(const JournalAnswer& answer, pb::JournalAnswer& out);
 void write(const Message& message, pb::Message& out);
 SaveReport read(const pb::SaveReport& in);
+ShareFact read(const pb::ShareFact& in);
+ManifestOrder read(const pb::ManifestOrder& in);
 Placement read(const pb::Placement& in);
 JournalAsk read(const pb::JournalAsk& in);
 JournalAnswer read(const pb::JournalAnswer& in);
@@ -95,6 +105,20 @@ inline std::vector<NodeId> read_nodes(const google::protobuf::RepeatedField<std:
   nodes.reserve(static_cast<std::size_t>(in.size()));
   for (const std::uint64_t node : in) nodes.push_back(NodeId{node});
   return nodes;
+}
+
+inline void write_records(const std::vector<RecordNo>& records,
+                          google::protobuf::RepeatedField<std::uint64_t>& out) {
+  out.Reserve(static_cast<int>(records.size()));
+  for (const RecordNo record : records) out.Add(record.value);
+}
+
+inline std::vector<RecordNo> read_records(
+    const google::protobuf::RepeatedField<std::uint64_t>& in) {
+  std::vector<RecordNo> records;
+  records.reserve(static_cast<std::size_t>(in.size()));
+  for (const std::uint64_t record : in) records.push_back(RecordNo{record});
+  return records;
 }
 
 // The optional that a message field with presence stands for: read_if(in.has_held(), in.held()).

@@ -67,6 +67,18 @@ struct EffectWriter {
     out.mutable_tell_checkpoint()->set_step(step.value);
     write(round, *out.mutable_tell_checkpoint()->mutable_round());
   }
+  void operator()(const WriteManifest& effect) const {
+    const auto& [order] = effect;
+    write(order, *out.mutable_write_manifest()->mutable_order());
+  }
+  void operator()(const VerifySave& effect) const {
+    const auto& [save] = effect;
+    write(save, *out.mutable_verify_save()->mutable_save());
+  }
+  void operator()(const DeleteSaves& effect) const {
+    const auto& [saves] = effect;
+    write_all(saves, *out.mutable_delete_saves()->mutable_saves());
+  }
   void operator()(const Exit& effect) const {
     const auto& [reason] = effect;
     out.mutable_exit()->set_reason(to_pb(reason));
@@ -142,6 +154,12 @@ Effect read(const pb::Effect& in) {
       return Exit{.reason = from_pb<ExitReason>(in.exit().reason())};
     case pb::Effect::kNote:
       return read_kind(in.note());
+    case pb::Effect::kWriteManifest:
+      return WriteManifest{.order = read(in.write_manifest().order())};
+    case pb::Effect::kVerifySave:
+      return VerifySave{.save = read(in.verify_save().save())};
+    case pb::Effect::kDeleteSaves:
+      return DeleteSaves{.saves = read_all(in.delete_saves().saves())};
     case pb::Effect::KIND_NOT_SET:
       break;
   }

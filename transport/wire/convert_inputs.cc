@@ -92,6 +92,22 @@ struct InputWriter {
     out.mutable_leave_notice()->set_deadline_ns(deadline.count());
   }
   void operator()(const StopJob&) const { out.mutable_stop_job(); }
+  void operator()(const ManifestWritten& input) const {
+    const auto& [round, step, digest] = input;
+    auto& to = *out.mutable_manifest_written();
+    write(round, *to.mutable_round());
+    to.set_step(step.value);
+    to.set_digest(digest);
+  }
+  void operator()(const SaveVerified& input) const {
+    const auto& [record, intact] = input;
+    out.mutable_save_verified()->set_record(record.value);
+    out.mutable_save_verified()->set_intact(intact);
+  }
+  void operator()(const SaveBroken& input) const {
+    const auto& [record] = input;
+    out.mutable_save_broken()->set_record(record.value);
+  }
 };
 
 Start read_kind(const pb::Input::Start& in) {
@@ -169,6 +185,15 @@ Input read(const pb::Input& in) {
       return LeaveNotice{.deadline = Duration(in.leave_notice().deadline_ns())};
     case pb::Input::kStopJob:
       return StopJob{};
+    case pb::Input::kManifestWritten:
+      return ManifestWritten{.round = read(in.manifest_written().round()),
+                             .step = Step{in.manifest_written().step()},
+                             .digest = in.manifest_written().digest()};
+    case pb::Input::kSaveVerified:
+      return SaveVerified{.record = RecordNo{in.save_verified().record()},
+                          .intact = in.save_verified().intact()};
+    case pb::Input::kSaveBroken:
+      return SaveBroken{.record = RecordNo{in.save_broken().record()}};
     case pb::Input::KIND_NOT_SET:
       break;
   }

@@ -4,6 +4,46 @@
 namespace elastic::wire {
 
 void write(const SaveReport& report, pb::SaveReport& out) {
+  const auto& [round, step, lineage, digest, bytes] = report;
+  write(round, *out.mutable_round());
+  out.set_step(step.value);
+  out.set_lineage(lineage.value);
+  out.set_digest(digest);
+  out.set_bytes(bytes);
+}
+
+SaveReport read(const pb::SaveReport& in) {
+  return {.round = read(in.round()),
+          .step = Step{in.step()},
+          .lineage = Lineage{in.lineage()},
+          .digest = in.digest(),
+          .bytes = in.bytes()};
+}
+
+void write(const ShareFact& share, pb::ShareFact& out) {
+  const auto& [bytes, digest] = share;
+  out.set_bytes(bytes);
+  out.set_digest(digest);
+}
+
+ShareFact read(const pb::ShareFact& in) { return {.bytes = in.bytes(), .digest = in.digest()}; }
+
+void write(const ManifestOrder& order, pb::ManifestOrder& out) {
+  const auto& [round, step, lineage, shares] = order;
+  write(round, *out.mutable_round());
+  out.set_step(step.value);
+  out.set_lineage(lineage.value);
+  write_all(shares, *out.mutable_shares());
+}
+
+ManifestOrder read(const pb::ManifestOrder& in) {
+  return {.round = read(in.round()),
+          .step = Step{in.step()},
+          .lineage = Lineage{in.lineage()},
+          .shares = read_all(in.shares())};
+}
+
+static void write(const ManifestReport& report, pb::ManifestReport& out) {
   const auto& [round, step, lineage, digest] = report;
   write(round, *out.mutable_round());
   out.set_step(step.value);
@@ -11,11 +51,21 @@ void write(const SaveReport& report, pb::SaveReport& out) {
   out.set_digest(digest);
 }
 
-SaveReport read(const pb::SaveReport& in) {
+static ManifestReport read(const pb::ManifestReport& in) {
   return {.round = read(in.round()),
           .step = Step{in.step()},
           .lineage = Lineage{in.lineage()},
           .digest = in.digest()};
+}
+
+static void write(const SaveCheck& check, pb::SaveCheck& out) {
+  const auto& [record, intact] = check;
+  out.set_record(record.value);
+  out.set_intact(intact);
+}
+
+static SaveCheck read(const pb::SaveCheck& in) {
+  return {.record = RecordNo{in.record()}, .intact = in.intact()};
 }
 
 void write(const Placement& placement, pb::Placement& out) {
@@ -84,7 +134,8 @@ JournalAnswer read(const pb::JournalAnswer& in) {
 
 static void write(const Beat& beat, pb::Beat& out) {
   const auto& [from, number, lead_seen, state, workers, placed, entered, entered_newest, left_for,
-               reaped_below, held, saved, last_step, failures, failed_edges, leaving_in] = beat;
+               reaped_below, held, saved, last_step, failures, failed_edges, leaving_in, manifest,
+               checked, broken_saves] = beat;
   write(from, *out.mutable_from());
   out.set_number(number.value);
   write(lead_seen, *out.mutable_lead_seen());
@@ -101,6 +152,9 @@ static void write(const Beat& beat, pb::Beat& out) {
   write_all(failures, *out.mutable_failures());
   write_nodes(failed_edges, *out.mutable_failed_edges());
   if (leaving_in) out.set_leaving_in_ns(leaving_in->count());
+  if (manifest) write(*manifest, *out.mutable_manifest());
+  if (checked) write(*checked, *out.mutable_checked());
+  write_records(broken_saves, *out.mutable_broken_saves());
 }
 
 static Beat read(const pb::Beat& in) {
@@ -120,12 +174,16 @@ static Beat read(const pb::Beat& in) {
           .failures = read_all(in.failures()),
           .failed_edges = read_nodes(in.failed_edges()),
           .leaving_in =
-              in.has_leaving_in_ns() ? std::optional(Duration(in.leaving_in_ns())) : std::nullopt};
+              in.has_leaving_in_ns() ? std::optional(Duration(in.leaving_in_ns())) : std::nullopt,
+          .manifest = in.has_manifest() ? std::optional(read(in.manifest())) : std::nullopt,
+          .checked = in.has_checked() ? std::optional(read(in.checked())) : std::nullopt,
+          .broken_saves = read_records(in.broken_saves())};
 }
 
 static void write(const Order& order, pb::Order& out) {
   const auto& [from, lead, beat, leave_for, planned, placement, running, checkpoint,
-               checkpoint_step, checkpoint_round, failures_seen, wait, verdict] = order;
+               checkpoint_step, checkpoint_round, failures_seen, wait, verdict, manifest, verify] =
+      order;
   write(from, *out.mutable_from());
   write(lead, *out.mutable_lead());
   out.set_beat(beat.value);
@@ -139,6 +197,8 @@ static void write(const Order& order, pb::Order& out) {
   out.set_failures_seen(failures_seen.value);
   out.set_wait(to_pb(wait));
   if (verdict) write(*verdict, *out.mutable_verdict());
+  if (manifest) write(*manifest, *out.mutable_manifest());
+  if (verify) write(*verify, *out.mutable_verify());
 }
 
 static Order read(const pb::Order& in) {
@@ -154,7 +214,9 @@ static Order read(const pb::Order& in) {
           .checkpoint_round = read(in.checkpoint_round()),
           .failures_seen = FailureNo{in.failures_seen()},
           .wait = from_pb<WaitReason>(in.wait()),
-          .verdict = read_if(in.has_verdict(), in.verdict())};
+          .verdict = read_if(in.has_verdict(), in.verdict()),
+          .manifest = read_if(in.has_manifest(), in.manifest()),
+          .verify = read_if(in.has_verify(), in.verify())};
 }
 
 static void write(const Canvass& canvass, pb::Canvass& out) {

@@ -95,18 +95,69 @@ ResumePoint read(const pb::ResumePoint& in) {
 }
 
 static void write(const Budgets& budgets, pb::Budgets& out) {
-  const auto& [restarts_used, churn, resizes, no_progress] = budgets;
+  const auto& [restarts_used, churn, resizes, no_progress, stuck_at, went_back] = budgets;
   out.set_restarts_used(restarts_used);
   out.set_churn(churn);
   out.set_resizes(resizes);
   out.set_no_progress(no_progress);
+  out.set_stuck_at(stuck_at.value);
+  out.set_went_back(went_back);
 }
 
 static Budgets read(const pb::Budgets& in) {
   return {.restarts_used = in.restarts_used(),
           .churn = in.churn(),
           .resizes = in.resizes(),
-          .no_progress = in.no_progress()};
+          .no_progress = in.no_progress(),
+          .stuck_at = Step{in.stuck_at()},
+          .went_back = in.went_back()};
+}
+
+void write(const policy::FlapScore& flap, pb::FlapScore& out) {
+  const auto& [node, score, suppressions, left] = flap;
+  out.set_node(node.value);
+  out.set_score(score);
+  out.set_suppressions(suppressions);
+  out.set_left_ns(left.count());
+}
+
+policy::FlapScore read(const pb::FlapScore& in) {
+  return {.node = NodeId{in.node()},
+          .score = in.score(),
+          .suppressions = in.suppressions(),
+          .left = Duration(in.left_ns())};
+}
+
+void write(const CountedStarts& starts, pb::CountedStarts& out) {
+  const auto& [agent, number] = starts;
+  write(agent, *out.mutable_agent());
+  out.set_number(number.value);
+}
+
+CountedStarts read(const pb::CountedStarts& in) {
+  return {.agent = read(in.agent()), .number = FailureNo{in.number()}};
+}
+
+static void write(const policy::StepLength& step, pb::StepLength& out) {
+  const auto& [nodes, length] = step;
+  out.set_nodes(nodes);
+  out.set_length_ns(length.count());
+}
+
+static policy::StepLength read(const pb::StepLength& in) {
+  return {.nodes = in.nodes(), .length = Duration(in.length_ns())};
+}
+
+static void write(const Pace& pace, pb::Pace& out) {
+  const auto& [here, elsewhere, pause] = pace;
+  write(here, *out.mutable_here());
+  write(elsewhere, *out.mutable_elsewhere());
+  out.set_pause_ns(pause.count());
+}
+
+static Pace read(const pb::Pace& in) {
+  return {
+      .here = read(in.here()), .elsewhere = read(in.elsewhere()), .pause = Duration(in.pause_ns())};
 }
 
 static void write(const Lead& lead, pb::Lead& out) {
@@ -117,7 +168,8 @@ static void write(const Lead& lead, pb::Lead& out) {
 static Lead read(const pb::Lead& in) { return {.leader = read(in.leader())}; }
 
 static void write(const World& world, pb::World& out) {
-  const auto& [round, members, resume, holders, budgets, cause, sitting_out] = world;
+  const auto& [round, members, resume, holders, budgets, cause, sitting_out, flaps, starts_counted,
+               abandoned_below, pace, broken] = world;
   write(round, *out.mutable_round());
   write_all(members, *out.mutable_members());
   write(resume, *out.mutable_resume());
@@ -125,6 +177,11 @@ static void write(const World& world, pb::World& out) {
   write(budgets, *out.mutable_budgets());
   out.set_cause(to_pb(cause));
   write_nodes(sitting_out, *out.mutable_sitting_out());
+  write_all(flaps, *out.mutable_flaps());
+  write_all(starts_counted, *out.mutable_starts_counted());
+  write(abandoned_below, *out.mutable_abandoned_below());
+  write(pace, *out.mutable_pace());
+  write_records(broken, *out.mutable_broken());
 }
 
 static World read(const pb::World& in) {
@@ -134,7 +191,12 @@ static World read(const pb::World& in) {
           .holders = read_all(in.holders()),
           .budgets = read(in.budgets()),
           .cause = from_pb<RoundCause>(in.cause()),
-          .sitting_out = read_nodes(in.sitting_out())};
+          .sitting_out = read_nodes(in.sitting_out()),
+          .flaps = read_all(in.flaps()),
+          .starts_counted = read_all(in.starts_counted()),
+          .abandoned_below = read(in.abandoned_below()),
+          .pace = read(in.pace()),
+          .broken = read_records(in.broken())};
 }
 
 void write(const Checkpoint& checkpoint, pb::Checkpoint& out) {
@@ -151,6 +213,23 @@ Checkpoint read(const pb::Checkpoint& in) {
           .lineage = Lineage{in.lineage()},
           .manifest_digest = in.manifest_digest()};
 }
+
+void write(const CommittedSave& save, pb::CommittedSave& out) {
+  const auto& [record, checkpoint] = save;
+  out.set_record(record.value);
+  write(checkpoint, *out.mutable_checkpoint());
+}
+
+CommittedSave read(const pb::CommittedSave& in) {
+  return {.record = RecordNo{in.record()}, .checkpoint = read(in.checkpoint())};
+}
+
+static void write(const Retire& retire, pb::Retire& out) {
+  const auto& [saves] = retire;
+  write_records(saves, *out.mutable_saves());
+}
+
+static Retire read(const pb::Retire& in) { return {.saves = read_records(in.saves())}; }
 
 void write(const Verdict& verdict, pb::Verdict& out) {
   const auto& [kind, step, first_failure] = verdict;
@@ -173,6 +252,7 @@ struct BodyWriter {
   void operator()(const World& body) const { write(body, *out.mutable_world()); }
   void operator()(const Checkpoint& body) const { write(body, *out.mutable_checkpoint()); }
   void operator()(const Verdict& body) const { write(body, *out.mutable_verdict()); }
+  void operator()(const Retire& body) const { write(body, *out.mutable_retire()); }
 };
 
 }  // namespace
@@ -187,6 +267,8 @@ static decltype(Record::body) read_body(const pb::Record& in) {
       return read(in.checkpoint());
     case pb::Record::kVerdict:
       return read(in.verdict());
+    case pb::Record::kRetire:
+      return read(in.retire());
     case pb::Record::BODY_NOT_SET:
       break;
   }

@@ -9,12 +9,13 @@ static std::optional<Duration> duration_if(bool present, std::int64_t ns) {
 }
 
 static void write(const DeclaredBounds& bounds, pb::DeclaredBounds& out) {
-  const auto& [round_trip, journal, pause, start_up, transfer_stall] = bounds;
+  const auto& [round_trip, journal, pause, start_up, transfer_stall, step] = bounds;
   out.set_round_trip_ns(round_trip.count());
   out.set_journal_ns(journal.count());
   out.set_pause_ns(pause.count());
   out.set_start_up_ns(start_up.count());
   out.set_transfer_stall_ns(transfer_stall.count());
+  out.set_step_ns(step.count());
 }
 
 static DeclaredBounds read(const pb::DeclaredBounds& in) {
@@ -22,14 +23,26 @@ static DeclaredBounds read(const pb::DeclaredBounds& in) {
           .journal = Duration(in.journal_ns()),
           .pause = Duration(in.pause_ns()),
           .start_up = Duration(in.start_up_ns()),
-          .transfer_stall = Duration(in.transfer_stall_ns())};
+          .transfer_stall = Duration(in.transfer_stall_ns()),
+          .step = Duration(in.step_ns())};
+}
+
+static void write(const policy::BackOff& back_off, pb::BackOff& out) {
+  const auto& [base, cap] = back_off;
+  out.set_base_ns(base.count());
+  out.set_cap_ns(cap.count());
+}
+
+static policy::BackOff read(const pb::BackOff& in) {
+  return {.base = Duration(in.base_ns()), .cap = Duration(in.cap_ns())};
 }
 
 static void write(const JobConfig& job, pb::JobConfig& out) {
   const auto& [min_nodes, max_nodes, node_unit, workers_per_node, workers, journal, journal_host,
                detection_target, bounds, orphan_bound, journal_lost_after, last_call, last_call_cap,
                join_timeout, growth, cool_down, resize_deadline, restart_policy, max_restarts,
-               budget_reset, stop_grace] = job;
+               budget_reset, stop_grace, keep_saves, restart_back_off, churn_back_off, max_churn,
+               no_progress, health, flaps, growth_pays] = job;
   out.set_min_nodes(min_nodes);
   out.set_max_nodes(max_nodes);
   out.set_node_unit(node_unit);
@@ -51,9 +64,38 @@ static void write(const JobConfig& job, pb::JobConfig& out) {
   out.set_max_restarts(max_restarts);
   out.set_budget_reset_ns(budget_reset.count());
   out.set_stop_grace_ns(stop_grace.count());
+  out.set_keep_saves(keep_saves);
+  pb::PolicyRules& rules = *out.mutable_policy();
+  write(restart_back_off, *rules.mutable_restart());
+  write(churn_back_off, *rules.mutable_churn());
+  if (max_churn) rules.set_max_churn(*max_churn);
+  const auto& [stuck_after] = no_progress;
+  rules.set_no_progress(stuck_after);
+  const auto& [min_healthy, grace] = health;
+  rules.set_min_healthy(min_healthy);
+  rules.set_min_healthy_grace_ns(grace.count());
+  const auto& [tolerated, window, longest] = flaps;
+  rules.set_flaps_tolerated(tolerated);
+  rules.set_flap_window_ns(window.count());
+  rules.set_flap_longest_ns(longest.count());
+  const auto& [interval, horizon, margin_ppm, total_steps] = growth_pays;
+  rules.set_growth_interval_ns(interval.count());
+  rules.set_growth_horizon_ns(horizon.count());
+  rules.set_growth_margin_ppm(margin_ppm);
+  if (total_steps) rules.set_total_steps(*total_steps);
+}
+
+static GrowthPays read_growth(const pb::PolicyRules& rules) {
+  GrowthPays pays;
+  pays.interval = Duration(rules.growth_interval_ns());
+  pays.horizon = Duration(rules.growth_horizon_ns());
+  pays.margin_ppm = rules.growth_margin_ppm();
+  if (rules.has_total_steps()) pays.total_steps = rules.total_steps();
+  return pays;
 }
 
 static JobConfig read(const pb::JobConfig& in) {
+  const pb::PolicyRules& rules = in.policy();
   return {.min_nodes = in.min_nodes(),
           .max_nodes = in.max_nodes(),
           .node_unit = in.node_unit(),
@@ -74,7 +116,16 @@ static JobConfig read(const pb::JobConfig& in) {
           .restart_policy = from_pb<RestartPolicy>(in.restart_policy()),
           .max_restarts = in.max_restarts(),
           .budget_reset = Duration(in.budget_reset_ns()),
-          .stop_grace = Duration(in.stop_grace_ns())};
+          .stop_grace = Duration(in.stop_grace_ns()),
+          .keep_saves = in.keep_saves(),
+          .restart_back_off = read(rules.restart()),
+          .churn_back_off = read(rules.churn()),
+          .max_churn = rules.has_max_churn() ? std::optional(rules.max_churn()) : std::nullopt,
+          .no_progress = {rules.no_progress()},
+          .health = {rules.min_healthy(), Duration(rules.min_healthy_grace_ns())},
+          .flaps = {rules.flaps_tolerated(), Duration(rules.flap_window_ns()),
+                    Duration(rules.flap_longest_ns())},
+          .growth_pays = read_growth(rules)};
 }
 
 static void write(const Timeouts& timeouts, pb::Timeouts& out) {

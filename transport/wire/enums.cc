@@ -32,6 +32,8 @@ pb::RoundCause pb_value(RoundCause value) {
       return pb::ROUND_CAUSE_STALLED;
     case RoundCause::kAdopted:
       return pb::ROUND_CAUSE_ADOPTED;
+    case RoundCause::kSaveBroken:
+      return pb::ROUND_CAUSE_SAVE_BROKEN;
   }
   return pb::ROUND_CAUSE_UNSPECIFIED;
 }
@@ -46,6 +48,12 @@ pb::VerdictKind pb_value(Verdict::Kind value) {
       return pb::VERDICT_KIND_GAVE_UP;
     case Verdict::Kind::kStopped:
       return pb::VERDICT_KIND_STOPPED;
+    case Verdict::Kind::kNoProgress:
+      return pb::VERDICT_KIND_NO_PROGRESS;
+    case Verdict::Kind::kTooFewNodes:
+      return pb::VERDICT_KIND_TOO_FEW_NODES;
+    case Verdict::Kind::kSavesLost:
+      return pb::VERDICT_KIND_SAVES_LOST;
   }
   return pb::VERDICT_KIND_UNSPECIFIED;
 }
@@ -100,6 +108,10 @@ pb::WaitReason pb_value(WaitReason value) {
       return pb::WAIT_REASON_PREPARING;
     case WaitReason::kNotGrowing:
       return pb::WAIT_REASON_NOT_GROWING;
+    case WaitReason::kSuppressed:
+      return pb::WAIT_REASON_SUPPRESSED;
+    case WaitReason::kBackOff:
+      return pb::WAIT_REASON_BACK_OFF;
   }
   return pb::WAIT_REASON_UNSPECIFIED;
 }
@@ -146,6 +158,8 @@ pb::Growth pb_value(Growth value) {
       return pb::GROWTH_ALWAYS;
     case Growth::kNever:
       return pb::GROWTH_NEVER;
+    case Growth::kPays:
+      return pb::GROWTH_PAYS;
   }
   return pb::GROWTH_UNSPECIFIED;
 }
@@ -208,6 +222,12 @@ pb::ExitReason pb_value(ExitReason value) {
       return pb::EXIT_REASON_JOURNAL_LOST;
     case ExitReason::kJoinTimeout:
       return pb::EXIT_REASON_JOIN_TIMEOUT;
+    case ExitReason::kNoProgress:
+      return pb::EXIT_REASON_NO_PROGRESS;
+    case ExitReason::kTooFewNodes:
+      return pb::EXIT_REASON_TOO_FEW_NODES;
+    case ExitReason::kSavesLost:
+      return pb::EXIT_REASON_SAVES_LOST;
   }
   return pb::EXIT_REASON_UNSPECIFIED;
 }
@@ -256,6 +276,10 @@ pb::NoteKind pb_value(NoteKind value) {
       return pb::NOTE_KIND_LEFT;
     case NoteKind::kWaiting:
       return pb::NOTE_KIND_WAITING;
+    case NoteKind::kSaveBroken:
+      return pb::NOTE_KIND_SAVE_BROKEN;
+    case NoteKind::kRetired:
+      return pb::NOTE_KIND_RETIRED;
   }
   return pb::NOTE_KIND_UNSPECIFIED;
 }
