@@ -297,15 +297,15 @@ void Truth::on_worker(Time now, const sim::WorkerEvent& event) {
       break;
     case WorkerEventKind::kThawed:
       std::erase(group.frozen, event.local_rank);
-      if (native_) {  // what the others hold
-        group.holds = group.holds && static_cast<bool>(event.state);
-        if (group.holds) group.held = event.state;
-      }
       break;
     case WorkerEventKind::kExited:
       group.broken = true;
       group.dropped = std::max(group.dropped, event.round);
       std::erase(group.frozen, event.local_rank);
+      if (native_) {  // what the others hold
+        group.holds = group.holds && static_cast<bool>(event.state);
+        if (group.holds) group.held = event.state;
+      }
       break;
     case WorkerEventKind::kPrepared:
       group.broken = false;
