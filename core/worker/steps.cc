@@ -18,13 +18,11 @@ void tell(WorkerSays says, WorkerEffects& effects) {
 // The batch follows from the number of ranks, and the learning rate from the batch: its factor
 // moves from where it is to where the rule wants it, over the steps of a ramp.
 void Worker::plan_step() {
-  const std::uint32_t world = ELASTIC_MUTANT("rate_from_the_old_world") && plan_.batch.size > 0
-                                  ? planned_world_
-                                  : place_.world_size;
   const std::uint64_t size = policy::global_batch(rules_.batch, place_.world_size);
-  const std::uint64_t rated = policy::global_batch(rules_.batch, world);
-  planned_world_ = world;
+  const bool old = ELASTIC_MUTANT("rate_from_the_old_world") && plan_.rated > 0;
+  const std::uint64_t rated = old ? plan_.rated : size;
   plan_ = Plan{};
+  plan_.rated = rated;
   plan_.batch = data::batch_at(rules_.data, progress_.cursor, size);
   const auto seen = data::samples_seen(rules_.data, progress_.cursor);
   const auto samples = seen > UINT64_MAX ? UINT64_MAX : static_cast<std::uint64_t>(seen);
@@ -43,10 +41,7 @@ void Worker::follow_plan(const Plan& plan) {
   ELASTIC_ASSERT(plan.batch.size > 0);
   progress_.cursor = data::advance(rules_.data, progress_.cursor, plan.batch);
   progress_.rate = plan.ramp;
-  if (plan.stats) {
-    const std::uint64_t size = policy::global_batch(rules_.batch, planned_world_);
-    progress_.noise.add(*plan.stats, size, rules_.batch.reference_batch);
-  }
+  if (plan.stats) progress_.noise.add(*plan.stats, plan.rated, rules_.batch.reference_batch);
 }
 
 void Worker::begin_step(Time now, WorkerEffects& effects) {

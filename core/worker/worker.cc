@@ -371,7 +371,8 @@ std::uint64_t Worker::digest() const {
        part_[0], part_[1], flags_, step_started_, save_.has_value(), kept_.has_value());
   hash(progress_.cursor.epoch, progress_.cursor.consumed, progress_.since_save,
        progress_.rate.from.q32, progress_.rate.to.q32, progress_.rate.start, progress_.rate.length,
-       progress_.noise.digest(), plan_.batch.first.value, plan_.batch.size, plan_.rate.q32);
+       progress_.noise.digest(), plan_.batch.first.value, plan_.batch.size, plan_.rate.q32,
+       plan_.rated);
   if (kept_) hash(kept_->round, kept_->step);
   if (save_) hash(save_->round, save_->step, save_->lineage);
   return hash.value();

@@ -91,6 +91,7 @@ class Worker {
   // Of the step under way: what its update will make of the progress.
   struct Plan {
     data::Batch batch;
+    std::uint64_t rated = 0;  // samples of a whole batch, which the rate follows
     policy::Ramp ramp;
     policy::Factor rate;
     std::optional<policy::GradientStats> stats;
@@ -172,9 +173,8 @@ class Worker {
 
   std::uint32_t flags_ = 0;  // of the step that is being applied
   Time step_started_{};
-  std::uint32_t planned_world_ = 0;  // ranks that it was planned for
-  Plan plan_;                        // of the step under way, or the last one
-  std::optional<SaveReport> save_;   // the own share of it is being written
+  Plan plan_;                       // of the step under way, or the last one
+  std::optional<SaveReport> save_;  // the own share of it is being written
 };
 
 }  // namespace elastic

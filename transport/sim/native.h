@@ -134,7 +134,6 @@ class NativeTraining final : public Workforce {
     bool inside = false;       // in a round, as far as observers were told
     RoundId placed;
     std::pair<RoundId, Step> applied;  // newest that observers were told of
-    std::pair<RoundId, Step> stalled;
   };
   // What the members of a round do together.
   struct Joint {
@@ -258,6 +257,7 @@ class NativeTraining final : public Workforce {
   std::optional<policy::GradientStats> stats_of(const Lanes& sum) const;
   void schedule(const Process& process, ProcessAction action, Duration after, std::uint64_t b,
                 std::uint32_t payload = kNoPayload);
+  static Event orphan_event(const Process& process);
   void schedule(const Joint& joint, RoundAction action, Duration after, std::uint64_t b);
   Duration drawn(Purpose purpose, NodeId node, Duration bound);
   void tell(const Hands& hands, WorkerEvent event);

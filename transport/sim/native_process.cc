@@ -80,6 +80,12 @@ void NativeTraining::schedule(const Process& process, ProcessAction action, Dura
   timeline_.in(after, event);
 }
 
+Event NativeTraining::orphan_event(const Process& process) {
+  Event event{.kind = EventKind::kOrphan, .node = static_cast<std::uint32_t>(process.node().value)};
+  event.a = process.id;
+  return event;
+}
+
 NativeTraining::Hands* NativeTraining::hands_on(NodeId node) {
   auto& all = hands_[node.value];
   return all.empty() ? nullptr : all.back().get();
@@ -372,8 +378,7 @@ void NativeTraining::thawed(Process& worker) {
   goes_on(worker);
   const auto& renewed = renewed_[worker.node().value];
   if (renewed.first == worker.agent.life) run(worker, RenewLease{renewed.second, {}});
-  Event event{.kind = EventKind::kOrphan, .node = static_cast<std::uint32_t>(worker.node().value)};
-  event.a = worker.id;
+  const Event event = orphan_event(worker);
   worker.orphan.thaw(timeline_.queue, timeline_.now, event);
   if (Joint* joint = joint_of(worker)) {
     greet_again(*joint);
@@ -423,8 +428,7 @@ void NativeTraining::clock_changed(NodeId node) {
     for (const std::uint64_t id : hands->processes) {
       Process* worker = process(id);
       if (worker == nullptr) continue;
-      Event event{.kind = EventKind::kOrphan, .node = static_cast<std::uint32_t>(node.value)};
-      event.a = worker->id;
+      const Event event = orphan_event(*worker);
       worker->orphan.clock_changed(timeline_.queue, world_.clock(node), timeline_.now, event);
     }
   }

@@ -59,9 +59,7 @@ void NativeTraining::take(Process& worker, const WorkerEffect& effect) {
   } else if (const auto* says = std::get_if<TellAgent>(&effect)) {
     told_agent(worker, says->says);
   } else if (const auto* arm = std::get_if<ArmWorkerTimer>(&effect)) {
-    Event event{.kind = EventKind::kOrphan,
-                .node = static_cast<std::uint32_t>(worker.node().value)};
-    event.a = worker.id;
+    const Event event = orphan_event(worker);
     const LocalClock& clock = world_.clock(worker.node());
     worker.orphan.arm(timeline_.queue, clock, timeline_.now,
                       clock.local(timeline_.now) + arm->after, event);
