@@ -93,7 +93,8 @@ void BudgetsOracle::judge_spent(Time now, const NumberedRecord& numbered, const 
 }
 
 // A score is the one before, decayed, or more. The least half-life bounds the decay, and rounding
-// costs a unit at each of a few changes of hands.
+// costs a unit at each of a few changes of hands. At the end of a suppression a score falls to the
+// level at which the node is taken again, and decays on from there.
 void BudgetsOracle::judge_flaps(Time now, const NumberedRecord& numbered, const RoundTruth& before,
                                 const World& world) {
   if (job().flaps.tolerated == 0) return;
@@ -101,11 +102,14 @@ void BudgetsOracle::judge_flaps(Time now, const NumberedRecord& numbered, const 
   const Time since = at == written_.end() ? before.landed : at->second;
   const Duration elapsed = at_most(written(numbered.record.writer, now) - since);
   const Duration half = policy::half_life(job().flaps, 0);
-  const std::int64_t halvings_q32 = math::mul_div(elapsed.count(), math::kOneQ32, half.count());
+  const auto decayed = [&](std::uint32_t score, Duration length) {
+    const std::int64_t halvings_q32 = math::mul_div(length.count(), math::kOneQ32, half.count());
+    return static_cast<std::uint32_t>(math::mul_exp2(score, -halvings_q32));
+  };
   for (const policy::FlapScore& old : before.world.flaps) {
-    auto least = static_cast<std::uint32_t>(math::mul_exp2(old.score, -halvings_q32));
+    std::uint32_t least = decayed(old.score, elapsed);
     if (old.left > Duration::zero() && elapsed >= old.left) {
-      least = std::min(least, policy::taken_again_at(job().flaps));
+      least = std::min(least, decayed(policy::taken_again_at(job().flaps), elapsed - old.left));
     }
     constexpr std::uint32_t kRounding = 16;
     if (least < policy::kDeparture / 16 + kRounding) continue;  // it may be forgotten by now

@@ -155,10 +155,12 @@ void RanksOracle::on_delivered(Time now, NodeId from, NodeId to, const Message& 
   if (beat == nullptr) return;
   Heard& heard = heard_[{to, from}];
   if (beat->from.life < heard.life) return;
+  if (beat->from.life == heard.life && beat->number <= heard.number) return;  // overtaken
   const bool has_left = beat->state == AgentState::kLeft ||
                         beat->state == (native() ? AgentState::kPrepared : AgentState::kWaiting);
   heard =
       Heard{.life = beat->from.life,
+            .number = beat->number,
             .left_for = native() ? beat->left_for : std::min(beat->left_for, beat->reaped_below),
             .at = now,
             .in = has_left && !beat->leaving_in && beat->failed_edges.empty() &&

@@ -60,6 +60,7 @@ class RanksOracle final : public Oracle {
  private:
   struct Heard {
     AgentLife life{};
+    BeatNo number{};
     RoundId left_for{};
     Time at{};
     bool in = false;  // workers have left with state, and the node does not leave the job
