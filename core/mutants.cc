@@ -6,10 +6,12 @@
 namespace elastic::mutants {
 namespace {
 
-constexpr std::array<Mutant, 21> kAll{{
+constexpr std::array<Mutant, 23> kAll{{
     {"ack_without_read", "a beat is acknowledged without a journal read begun after it arrived",
      "acknowledgement"},
     {"unknown_is_created", "an append with an unknown outcome is taken for done", "journal"},
+    {"unknown_is_failure", "an append with an unknown outcome is taken for not done", "budgets"},
+    {"commit_not_fenced", "a save of a round that is over is committed", "checkpoint", "late 65"},
     {"start_before_dead", "a World is recorded while an earlier foreign round may still run",
      "recorded_when_dead"},
     {"leave_not_awaited", "a World is recorded before any member left the earlier native round",

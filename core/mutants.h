@@ -13,6 +13,8 @@ struct Mutant {
   std::string_view name;
   std::string_view what;    // the bug, in one sentence
   std::string_view oracle;  // that must find it
+  // Rare: the scenario of the standard batch and the seed that show it. Empty: the first few do.
+  std::string_view seen = {};
 };
 
 // Found by the oracles of chaos/ in the standard scenarios.

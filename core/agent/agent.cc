@@ -114,6 +114,12 @@ void Agent::on_order(Time now, const Order& order, Effects& effects) {
     beat(now, effects);
   }
   if (ended_) return;
+  // To an earlier life of this node: its acknowledgements and its place are not this one's.
+  const bool misdirected = order.to && order.to != self_;
+  if (misdirected) {
+    if (order.verdict) on_verdict(now, *order.verdict, effects);
+    return;
+  }
   if (order.beat) acknowledged(now, order, effects);
   take_report(now, order, effects);
   if (order.verdict) {

@@ -2,6 +2,7 @@
 #include "core/membership/coordinator.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/assert.h"
@@ -58,6 +59,7 @@ Peer& Coordinator::peer_of(Time now, const Beat& beat, bool* changed) {
     peer.leaving = false;
     peer.leave_at = kEndOfTime;
     peer.beat = {};
+    awaiting_.erase(beat.from.node);
     *changed = true;
   }
   if (peer.lost) *changed = true;
@@ -122,10 +124,10 @@ void Coordinator::on_beat(Time now, const Beat& beat, JournalClient& journal, Ef
   if (beat.state == AgentState::kEnded) {
     awaiting_.erase(beat.from.node);
   } else if (ELASTIC_MUTANT("ack_without_read")) {
-    awaiting_[beat.from.node] = 0;
+    await(beat, 0);
     acknowledge(now, 0, journal.view(), effects);
   } else {
-    awaiting_[beat.from.node] = journal.read(now, false, effects);
+    await(beat, journal.read(now, false, effects));
   }
   if (changed) evaluate(now, journal, effects);
 }
@@ -186,21 +188,31 @@ bool Coordinator::counts(const FailureReport& failure) const {
   return failure.status.signal == 0 && failure.status.code < 128;
 }
 
+void Coordinator::await(const Beat& beat, std::uint64_t ticket) {
+  auto& waiting = awaiting_[beat.from.node];
+  if (waiting.size() > 1) waiting.pop_back();
+  waiting.emplace_back(ticket, beat.number);
+}
+
 void Coordinator::acknowledge(Time now, std::uint64_t read_done, const JournalView& view,
                               Effects& effects) {
   for (auto it = awaiting_.begin(); it != awaiting_.end();) {
-    if (it->second > read_done) {
+    auto& waiting = it->second;
+    ELASTIC_ASSERT(!waiting.empty() && waiting.size() <= 2);
+    if (waiting.front().first > read_done) {
       ++it;
       continue;
     }
     if (mute_) return;
+    const bool all = waiting.back().first <= read_done;
     Peer& peer = peers_.at(it->first);
     Order order = order_for(peer, view);
-    order.beat = peer.beat.number;
+    order.beat = all ? waiting.back().second : waiting.front().second;
     peer.acked = now;
     peer.ever_acked = true;
     effects.push_back(Send{it->first, std::move(order)});
-    it = awaiting_.erase(it);
+    if (!all) waiting.erase(waiting.begin());
+    it = all ? awaiting_.erase(it) : std::next(it);
   }
 }
 
@@ -303,6 +315,7 @@ bool Coordinator::all_ended() const {
 Order Coordinator::order_for(const Peer& peer, const JournalView& view) const {
   Order order;
   order.from = self_;
+  order.to = peer.beat.from;
   order.lead = lead_;
   order.failures_seen = peer.failures_acked;
   order.wait = wait_;
@@ -385,11 +398,11 @@ void Coordinator::check(const JournalClient& journal) const {
 std::uint64_t Coordinator::digest() const {
   Hash hash;
   hash(phase_, suspended_, lead_, lead_return_, enough_heard_, awake_at_, awaiting_, announce_to_,
-       target_, cause_, planned_, planned_until_, forming_since_, last_join_, joined_, wait_,
-       recorded_at_, running_since_, entered_, best_step_, edge_since_, first_failure_, failed_at_,
-       start_failures_, first_start_, stop_with_, flaps_.digest(), health_.digest(), too_few_,
-       mute_, announced_, departed_, ran_, step_length_, running_from_, pause_, asked_at_, asking_,
-       adopted_);
+       target_, cause_, planned_, planned_until_, forming_since_, last_join_, joined_, hoped_for_,
+       wait_, recorded_at_, running_since_, entered_, best_step_, edge_since_, first_failure_,
+       failed_at_, start_failures_, first_start_, stop_with_, flaps_.digest(), health_.digest(),
+       too_few_, mute_, announced_, departed_, ran_, step_length_, running_from_, pause_, asked_at_,
+       asking_, adopted_);
   if (saving_) hash(saving_->report, saving_->in);
   hash(manifest_for_, markers_asked_, marker_stored_);
   for (const auto& [node, peer] : peers_) {

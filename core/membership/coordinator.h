@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "core/agent/io.h"
@@ -82,6 +83,7 @@ class Coordinator {
 
   // coordinator.cc: what is heard.
   void wake(Time now);
+  void await(const Beat& beat, std::uint64_t ticket);
   void note_failures(Peer& peer, const Beat& beat, const JournalView& view, Effects& effects);
   void acknowledge(Time now, std::uint64_t read_done, const JournalView& view, Effects& effects);
   void settle_append(Time now, const Record& record, JournalClient& journal, Effects& effects);
@@ -132,6 +134,7 @@ class Coordinator {
   std::optional<RoundCause> stalled(Time now, const World& world);
   std::optional<RoundCause> edge_failed(Time now, const World& world);
   void sit_out_worst(Time now, const World& world);
+  void sit_out_deaf(Time now, const std::vector<Member>& members);
   bool wants_resize(Time now, const World& world);
   bool joiner(Time now, const Peer& peer, const World& world) const;
   void note_joiners(Time now, const JournalView& view);
@@ -154,8 +157,11 @@ class Coordinator {
   Time awake_at_{};      // last input: the own pauses are no silence of others
   Time enough_heard_{};  // last time at least min nodes were heard
   Peers peers_;
-  std::map<NodeId, std::uint64_t> awaiting_;  // unacknowledged beats: the read that each waits for
-  std::set<NodeId> announce_to_;              // told of the Lead, not heard yet
+  // Unacknowledged beats, each with the read that it waits for: the oldest and the newest of a
+  // node. Were it the newest alone, a journal slower than beats come would let none be
+  // acknowledged.
+  std::map<NodeId, std::vector<std::pair<std::uint64_t, BeatNo>>> awaiting_;
+  std::set<NodeId> announce_to_;  // told of the Lead, not heard yet
 
   RoundId target_;  // kForming: the round asked for
   RoundCause cause_ = RoundCause::kFirst;
@@ -163,7 +169,8 @@ class Coordinator {
   Time planned_until_{};
   Time forming_since_{};
   Time last_join_{};
-  std::set<NodeId> joined_;  // in, in this forming, and no member of the last World
+  std::set<NodeId> joined_;     // in, in this forming, and no member of the last World
+  std::set<NodeId> hoped_for_;  // joiners that the change of round was asked for
   WaitReason wait_ = WaitReason::kNone;
 
   Time recorded_at_{};               // kRunning: since when

@@ -268,6 +268,18 @@ void Coordinator::sit_out_worst(Time now, const World& world) {
   peers_[worst].sits_out_until = now + job_.cool_down;
 }
 
+// Who was heard, was asked into the round and did not come hears no orders: it sits out, or the
+// others would change their round for it again and again.
+void Coordinator::sit_out_deaf(Time now, const std::vector<Member>& members) {
+  for (const NodeId node : hoped_for_) {
+    const auto at = peers_.find(node);
+    if (at == peers_.end() || at->second.lost || at->second.beat.left_for >= target_) continue;
+    const bool came = std::any_of(members.begin(), members.end(),
+                                  [&](const Member& m) { return m.agent.node == node; });
+    if (!came) at->second.sits_out_until = now + job_.cool_down;
+  }
+}
+
 // A node outside the newest World that could be in the next one at once.
 bool Coordinator::joiner(Time now, const Peer& peer, const World& world) const {
   if (peer.lost || peer.leaving || peer.sits_out_until > now) return false;
@@ -339,6 +351,10 @@ void Coordinator::ask_leave(Time now, RoundCause cause, bool planned, const Jour
   asked_at_ = now;
   ran_ = running_since_ == kEndOfTime ? Duration::zero() : now - running_since_;
   joined_.clear();
+  hoped_for_.clear();
+  for (const auto& [node, peer] : peers_) {
+    if (cause == RoundCause::kResize && joiner(now, peer, *view.world)) hoped_for_.insert(node);
+  }
   effects.push_back(Note{NoteKind::kAskLeave, self_.node, target_,
                          static_cast<std::uint64_t>(cause), planned ? 1U : 0U, 0});
   push(view, effects);
@@ -411,6 +427,7 @@ void Coordinator::record_world(Time now, Forming forming, JournalClient& journal
   world.holders = std::move(forming.resume.holders);
   world.cause = cause_;
   spend(now, view, world);
+  sit_out_deaf(now, world.members);
   for (const auto& [node, peer] : peers_) {
     if (peer.sits_out_until > now) world.sitting_out.push_back(node);
   }

@@ -31,17 +31,35 @@ Duration until_lapsed(const FormingView& view, NodeId node, bool by_orphan_bound
   return over - view.now;
 }
 
-// Its workers hold nothing that a later round could take up.
-bool gone(const FormingView& view, AgentId agent, RoundId round) {
+// States that descend from the newest Checkpoint: Worlds recorded after it resume from such states
+// only, and every member of its own round held it. Where it was found broken and nobody held it any
+// more, they resume from an older save; older rounds' states stay out all the same: their holders
+// were dead, or had none of that round's steps, when its round was recorded.
+bool eligible(const FormingView& view, const StatePoint& held) {
+  if (held.entered.journal != view.journal.life) return false;
+  if (view.journal.world && held.entered < view.journal.world->abandoned_below) return false;
+  return !view.journal.checkpoint || view.journal.checkpoint->round <= held.entered;
+}
+
+// What older rounds left behind counts no more.
+bool saved_in(const FormingView& view, const World& world) {
+  return view.journal.checkpoint && view.journal.checkpoint->round >= world.round;
+}
+
+// Its workers are dead, or have left `round` with no eligible state that was entered in `since` or
+// later: so they hold none, and get none that way any more.
+bool gone(const FormingView& view, AgentId agent, RoundId round, RoundId since) {
   if (death_of(view, agent, round, /*by_orphan_bound=*/true) != Death::kAlive) return true;
   const Peer* peer = find(view, agent.node);
   if (peer == nullptr || peer->beat.from != agent) return false;
-  return peer->beat.left_for > round && !peer->beat.held;
+  const std::optional<StatePoint>& held = peer->beat.held;
+  return peer->beat.left_for > round && (!held || held->entered < since || !eligible(view, *held));
 }
 
-bool all_gone(const FormingView& view, const std::vector<AgentId>& agents, RoundId round) {
+bool all_gone(const FormingView& view, const std::vector<AgentId>& agents, RoundId round,
+              RoundId since) {
   return std::all_of(agents.begin(), agents.end(),
-                     [&](AgentId agent) { return gone(view, agent, round); });
+                     [&](AgentId agent) { return gone(view, agent, round, since); });
 }
 
 std::vector<AgentId> agents_of(const World& world) {
@@ -59,28 +77,34 @@ bool refuted(const FormingView& view, const World& world) {
   });
 }
 
-// States that descend from the newest Checkpoint: Worlds recorded after it resume from such states
-// only, and every member of its own round held it. Where it was found broken and nobody held it any
-// more, they resume from an older save; older rounds' states stay out all the same: their holders
-// were dead, or had none of that round's steps, when its round was recorded.
-bool eligible(const FormingView& view, const StatePoint& held) {
-  if (held.entered.journal != view.journal.life) return false;
-  if (view.journal.world && held.entered < view.journal.world->abandoned_below) return false;
-  return !view.journal.checkpoint || view.journal.checkpoint->round <= held.entered;
-}
-
 // Within one round the lineages of a step cannot differ; that is the oracles' to watch, since what
 // peers say is no invariant of this machine.
-std::optional<StatePoint> best_state(const FormingView& view, const std::vector<const Peer*>& in) {
+std::optional<StatePoint> best_state(const FormingView& view, const std::vector<const Peer*>& in,
+                                     bool oldest = false) {
   std::optional<StatePoint> best;
   for (const Peer* peer : in) {
     if (!peer->beat.held || !eligible(view, *peer->beat.held)) continue;
     const StatePoint& held = *peer->beat.held;
     const bool newer =
         !best || std::pair(held.entered, held.step) > std::pair(best->entered, best->step);
-    if (newer != (best && ELASTIC_MUTANT("stale_survivor_preferred"))) best = held;
+    if (newer != (best && oldest)) best = held;
   }
   return best;
+}
+
+// Somebody who lives, and is not in yet, holds a better state than `best`.
+bool better_elsewhere(const FormingView& view, const std::vector<const Peer*>& in,
+                      const std::optional<StatePoint>& best) {
+  return std::any_of(view.peers.begin(), view.peers.end(), [&](const auto& entry) {
+    if (std::find(in.begin(), in.end(), &entry.second) != in.end()) return false;
+    const Beat& beat = entry.second.beat;
+    if (!beat.held || !eligible(view, *beat.held)) return false;
+    const StatePoint& held = *beat.held;
+    if (best && std::pair(held.entered, held.step) <= std::pair(best->entered, best->step)) {
+      return false;
+    }
+    return death_of(view, beat.from, held.entered, /*by_orphan_bound=*/true) == Death::kAlive;
+  });
 }
 
 // From scratch only if no save was ever committed.
@@ -101,18 +125,20 @@ ResumeChoice from_holders(const FormingView& view, const StatePoint& best) {
   choice.resume.source = ResumePoint::Source::kHolders;
   choice.resume.state = best;
   const World& world = *view.journal.world;
-  if (best.entered == world.round) {
-    choice.holders = agents_of(world);
-  } else if (world.resume.source == ResumePoint::Source::kHolders &&
-             best.entered == world.resume.state.entered) {
-    choice.holders = world.holders;
-  }
+  // Whoever may hold this state or one that would be the best without it: each member of the newest
+  // World, who may have been filled even if no step of its round was finished; whoever says so; and
+  // those who held what that World resumed from, unless all of its members have saved since.
+  choice.holders = agents_of(world);
+  const auto add = [&](AgentId agent) {
+    const auto at = std::find(choice.holders.begin(), choice.holders.end(), agent);
+    if (at == choice.holders.end()) choice.holders.push_back(agent);
+  };
   for (const auto& [node, peer] : view.peers) {
-    if (!peer.beat.held || peer.beat.held->entered != best.entered) continue;
-    if (std::find(choice.holders.begin(), choice.holders.end(), peer.beat.from) ==
-        choice.holders.end()) {
-      choice.holders.push_back(peer.beat.from);
-    }
+    if (peer.beat.held && eligible(view, *peer.beat.held)) add(peer.beat.from);
+  }
+  if (saved_in(view, world)) return choice;
+  for (const AgentId holder : world.holders) {
+    if (death_of(view, holder, world.round, /*by_orphan_bound=*/true) == Death::kAlive) add(holder);
   }
   return choice;
 }
@@ -173,14 +199,23 @@ std::optional<ResumeChoice> choose_resume(const FormingView& view,
   if (view.go_back) return from_journal(restore);  // what members hold is given up on purpose
   if (!journal.world) return from_journal(restore);
   const World& world = *journal.world;
-  if (best && best->entered == world.round) return from_holders(view, *best);
+  if (best && best->entered == world.round) {
+    const bool oldest = ELASTIC_MUTANT("stale_survivor_preferred");
+    return from_holders(view, oldest ? *best_state(view, in, oldest) : *best);
+  }
   if (!ELASTIC_MUTANT("no_wait_for_holder")) {
-    if (!refuted(view, world) && !all_gone(view, agents_of(world), world.round))
+    const std::vector<AgentId> members = agents_of(world);
+    if (!refuted(view, world) && !all_gone(view, members, world.round, world.round))
       return std::nullopt;
-    if (world.resume.source == ResumePoint::Source::kHolders) {
-      const bool held = best && best->entered >= world.resume.state.entered;
-      if (!held && !all_gone(view, world.holders, world.resume.state.entered)) return std::nullopt;
+    const RoundId since = world.resume.state.entered;
+    const bool held = best && best->entered >= since;
+    const bool was_held = world.resume.source == ResumePoint::Source::kHolders;
+    if (was_held && !held && !saved_in(view, world)) {
+      // Those who held it when the World was recorded, and those who were filled since.
+      if (!all_gone(view, world.holders, since, since)) return std::nullopt;
+      if (!all_gone(view, members, world.round, since)) return std::nullopt;
     }
+    if (!held && better_elsewhere(view, in, best)) return std::nullopt;
   }
   const bool newer = best && (!restore.save || best->step > restore.save->checkpoint.step);
   if (newer) return from_holders(view, *best);

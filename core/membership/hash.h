@@ -115,9 +115,9 @@ class BasicHash {
             v.first, v.resume, v.restarts_used);
   }
   void add(const Order& v) {
-    (*this)(v.from, v.lead, v.beat, v.leave_for, v.planned, v.placement, v.running, v.checkpoint,
-            v.checkpoint_step, v.checkpoint_round, v.failures_seen, v.wait, v.verdict, v.manifest,
-            v.verify);
+    (*this)(v.from, v.to, v.lead, v.beat, v.leave_for, v.planned, v.placement, v.running,
+            v.checkpoint, v.checkpoint_step, v.checkpoint_round, v.failures_seen, v.wait, v.verdict,
+            v.manifest, v.verify);
   }
   void add(const Canvass& v) { (*this)(v.from, v.attempt, v.lead_seen); }
   void add(const Hearing& v) {

@@ -71,9 +71,15 @@ void JournalClient::arm(Effects& effects) {
 }
 
 void JournalClient::ask_read(Effects& effects) {
-  flying_read_ = next_request();
   flying_ticket_ = tickets_;
   flying_contacts_ = contacts_wanted_;
+  flying_first_ = RequestId{requests_ + 1};
+  send_read(effects);
+}
+
+void JournalClient::send_read(Effects& effects) {
+  ELASTIC_ASSERT(flying_ticket_ != 0);
+  flying_read_ = next_request();
   JournalAsk ask;
   ask.from = self_;
   ask.request = flying_read_;
@@ -155,9 +161,10 @@ void JournalClient::settle_pending(Record read_there, JournalEvent& event) {
 
 JournalEvent JournalClient::on_answer(Time now, const JournalAnswer& answer, Effects& effects) {
   JournalEvent event;
-  const bool is_read = flying_ticket_ != 0 && answer.request == flying_read_;
   const bool is_append = pending_.has_value() && flying_append_ && answer.request == flying_append_;
-  if (!is_read && !is_append) return event;  // late: the request was repeated or given up
+  const bool is_read = !is_append && flying_ticket_ != 0 && answer.request >= flying_first_ &&
+                       answer.request <= flying_read_;
+  if (!is_read && !is_append) return event;  // late: the request was given up
   const JournalLife before = view_.life;
   if (answer.outcome == JournalAnswer::Outcome::kRefused || !accept_life(answer, event)) {
     event.refused = event.refused || answer.outcome == JournalAnswer::Outcome::kRefused;
@@ -175,6 +182,10 @@ JournalEvent JournalClient::on_answer(Time now, const JournalAnswer& answer, Eff
       view_.apply(entry);
       event.news = true;
       settle_pending(entry.record, event);
+    } else if (ELASTIC_MUTANT("unknown_is_failure") &&
+               answer.outcome == JournalAnswer::Outcome::kUnknown) {
+      event.append_lost = true;
+      abandon();
     } else {
       append_after_read_ = true;
       if (flying_ticket_ == 0) {
@@ -207,16 +218,18 @@ void JournalClient::on_timer(Time /*now*/, Effects& effects) {
   if (pending_ && (flying_append_ || append_after_read_)) {
     append_after_read_ = true;
     flying_append_ = {};
+    if (flying_ticket_ != 0) return send_read(effects);
     ++tickets_;
     ask_read(effects);
   } else if (flying_ticket_ != 0) {
-    ask_read(effects);
+    send_read(effects);
   }
 }
 
 void JournalClient::check() const {
   ELASTIC_ASSERT(!pending_ || pending_->number.value == view_.last.value + 1);
   ELASTIC_ASSERT(flying_ticket_ <= tickets_);
+  ELASTIC_ASSERT(flying_first_ <= flying_read_);
   ELASTIC_ASSERT(view_.lead.record <= view_.last);
   ELASTIC_ASSERT(!view_.last || view_.life);
   ELASTIC_ASSERT(!holding_ || holding_ == view_.life);
@@ -227,8 +240,8 @@ std::uint64_t JournalClient::digest() const {
   Hash hash;
   hash(holding_, view_.life, view_.last, view_.lead, view_.leader, view_.world_record,
        view_.checkpoint_record, view_.verdict.has_value(), requests_, nonces_, tickets_,
-       flying_ticket_, flying_read_, contacts_wanted_, flying_contacts_, flying_append_,
-       append_after_read_, last_answer_);
+       flying_ticket_, flying_first_, flying_read_, contacts_wanted_, flying_contacts_,
+       flying_append_, append_after_read_, last_answer_);
   hash(view_.saves, view_.last_retired);
   if (view_.world) hash(*view_.world);
   if (pending_) hash(*pending_);

@@ -81,6 +81,7 @@ class JournalClient {
  private:
   void send(const JournalAsk& ask, Effects& effects) const;
   void ask_read(Effects& effects);
+  void send_read(Effects& effects);
   void ask_append(Effects& effects);
   void arm(Effects& effects);
   RequestId next_request();
@@ -97,7 +98,8 @@ class JournalClient {
   std::uint64_t nonces_ = 0;
   std::uint64_t tickets_ = 0;        // reads asked for
   std::uint64_t flying_ticket_ = 0;  // newest ticket that the read in flight covers (0: none flies)
-  RequestId flying_read_;
+  RequestId flying_first_;  // of that read: when it is asked again, an answer to any asking counts,
+  RequestId flying_read_;   // or a journal slower than the time-out would never be read
   bool contacts_wanted_ = false;
   bool flying_contacts_ = false;
   std::optional<NumberedRecord> pending_;

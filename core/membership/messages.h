@@ -129,6 +129,7 @@ enum class WaitReason : std::uint8_t {
 // or an order or announcement at any time (`beat` zero: no lease).
 struct Order {
   AgentId from;
+  AgentId to;  // the life that it answers; its node's next one heeds only the Lead. Empty: any
   LeadId lead;
   BeatNo beat;
   RoundId leave_for;                   // contribute to nothing below this round

@@ -102,8 +102,8 @@ struct World {
   RoundId round;
   std::vector<Member> members;
   ResumePoint resume;
-  // Agents that may still hold the newest possibly committed state if nobody enters this round: the
-  // members of the round that `resume` comes from, in the lives that they had in it.
+  // Agents, in the lives that they had, that may still hold the newest possibly committed state if
+  // nobody enters this round (docs/decisions/0004).
   std::vector<AgentId> holders;
   Budgets budgets;
   RoundCause cause = RoundCause::kFirst;

@@ -158,6 +158,7 @@ Beat Source::beat() {
 Order Source::order() {
   Order some;
   some.from = agent();
+  if (chance(8)) some.to = agent();
   some.lead = lead();
   some.beat = BeatNo{below(12)};
   some.leave_for = round();

@@ -192,6 +192,7 @@ Placement any_placement() {
 
 Order any_order() {
   return {.from = any_agent(),
+          .to = any_agent(),
           .lead = any_lead(),
           .beat = BeatNo{any_word()},
           .leave_for = any_round(),

@@ -181,10 +181,11 @@ static Beat read(const pb::Beat& in) {
 }
 
 static void write(const Order& order, pb::Order& out) {
-  const auto& [from, lead, beat, leave_for, planned, placement, running, checkpoint,
+  const auto& [from, to, lead, beat, leave_for, planned, placement, running, checkpoint,
                checkpoint_step, checkpoint_round, failures_seen, wait, verdict, manifest, verify] =
       order;
   write(from, *out.mutable_from());
+  write(to, *out.mutable_to());
   write(lead, *out.mutable_lead());
   out.set_beat(beat.value);
   write(leave_for, *out.mutable_leave_for());
@@ -203,6 +204,7 @@ static void write(const Order& order, pb::Order& out) {
 
 static Order read(const pb::Order& in) {
   return {.from = read(in.from()),
+          .to = read(in.to()),
           .lead = read(in.lead()),
           .beat = BeatNo{in.beat()},
           .leave_for = read(in.leave_for()),
