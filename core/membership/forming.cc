@@ -1,6 +1,7 @@
 #include "core/membership/forming.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/assert.h"
 #include "core/checkpoint/restore.h"
@@ -77,6 +78,10 @@ bool refuted(const FormingView& view, const World& world) {
   });
 }
 
+bool newer(const StatePoint& a, const StatePoint& b) {
+  return std::pair(a.entered, a.step) > std::pair(b.entered, b.step);
+}
+
 // Within one round the lineages of a step cannot differ; that is the oracles' to watch, since what
 // peers say is no invariant of this machine.
 std::optional<StatePoint> best_state(const FormingView& view, const std::vector<const Peer*>& in,
@@ -85,25 +90,18 @@ std::optional<StatePoint> best_state(const FormingView& view, const std::vector<
   for (const Peer* peer : in) {
     if (!peer->beat.held || !eligible(view, *peer->beat.held)) continue;
     const StatePoint& held = *peer->beat.held;
-    const bool newer =
-        !best || std::pair(held.entered, held.step) > std::pair(best->entered, best->step);
-    if (newer != (best && oldest)) best = held;
+    if (!best || newer(held, *best) != oldest) best = held;
   }
   return best;
 }
 
-// Somebody who lives, and is not in yet, holds a better state than `best`.
-bool better_elsewhere(const FormingView& view, const std::vector<const Peer*>& in,
-                      const std::optional<StatePoint>& best) {
+// Somebody who lives holds a better state than `best`, the best of those that are in.
+bool better_elsewhere(const FormingView& view, const std::optional<StatePoint>& best) {
   return std::any_of(view.peers.begin(), view.peers.end(), [&](const auto& entry) {
-    if (std::find(in.begin(), in.end(), &entry.second) != in.end()) return false;
     const Beat& beat = entry.second.beat;
     if (!beat.held || !eligible(view, *beat.held)) return false;
-    const StatePoint& held = *beat.held;
-    if (best && std::pair(held.entered, held.step) <= std::pair(best->entered, best->step)) {
-      return false;
-    }
-    return death_of(view, beat.from, held.entered, /*by_orphan_bound=*/true) == Death::kAlive;
+    if (best && !newer(*beat.held, *best)) return false;
+    return death_of(view, beat.from, beat.held->entered, /*by_orphan_bound=*/true) == Death::kAlive;
   });
 }
 
@@ -129,9 +127,9 @@ ResumeChoice from_holders(const FormingView& view, const StatePoint& best) {
   // World, who may have been filled even if no step of its round was finished; whoever says so; and
   // those who held what that World resumed from, unless all of its members have saved since.
   choice.holders = agents_of(world);
+  std::set<AgentId> named(choice.holders.begin(), choice.holders.end());
   const auto add = [&](AgentId agent) {
-    const auto at = std::find(choice.holders.begin(), choice.holders.end(), agent);
-    if (at == choice.holders.end()) choice.holders.push_back(agent);
+    if (named.insert(agent).second) choice.holders.push_back(agent);
   };
   for (const auto& [node, peer] : view.peers) {
     if (peer.beat.held && eligible(view, *peer.beat.held)) add(peer.beat.from);
@@ -215,10 +213,10 @@ std::optional<ResumeChoice> choose_resume(const FormingView& view,
       if (!all_gone(view, world.holders, since, since)) return std::nullopt;
       if (!all_gone(view, members, world.round, since)) return std::nullopt;
     }
-    if (!held && better_elsewhere(view, in, best)) return std::nullopt;
+    if (!held && better_elsewhere(view, best)) return std::nullopt;
   }
-  const bool newer = best && (!restore.save || best->step > restore.save->checkpoint.step);
-  if (newer) return from_holders(view, *best);
+  const bool ahead = best && (!restore.save || best->step > restore.save->checkpoint.step);
+  if (ahead) return from_holders(view, *best);
   return from_journal(restore);
 }
 
