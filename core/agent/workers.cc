@@ -33,6 +33,7 @@ void Agent::prepare(Time /*now*/, Effects& effects) {
 }
 
 void Agent::on_prepared(Time now, Effects& effects) {
+  if (exit_) return;  // being stopped already: news from before the agent's orders
   if (group_ != Group::kPreparing || alive_ < job_.workers_per_node) return;
   group_ = Group::kReady;
   stopping_ = false;

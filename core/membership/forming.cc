@@ -301,7 +301,11 @@ Call who_may_come(const FormingView& view, bool full) {
     } else if (member) {
       call.wait_until(std::max(last_call, view.members_until), WaitReason::kMembersLeave);
     } else if (!full) {
-      call.wait_until(last_call, WaitReason::kMembersLeave);
+      // A joiner has nothing to leave: it answers within a round trip, or it cannot hear. The
+      // others stand still meanwhile.
+      const Time answered = view.last_join + view.timeouts.lost_after;
+      call.wait_until(view.journal.world ? std::min(last_call, answered) : last_call,
+                      WaitReason::kMembersLeave);
     }
   }
   return call;

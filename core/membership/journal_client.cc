@@ -48,6 +48,10 @@ JournalClient::JournalClient(const JobConfig& job, const Timeouts& timeouts)
 void JournalClient::start(AgentId self, std::uint64_t seed) {
   self_ = self;
   seed_ = seed;
+  // Requests are numbered from a drawn place on: over a hosted journal, an answer may arrive that
+  // an earlier life of this node did not live to see.
+  const std::uint64_t drawn = math::draw(math::Seed{seed}, math::Stream{0x7265717565737473ULL}, 0);
+  requests_ = drawn >> 25U << 24U;  // the lower bits count
 }
 
 void JournalClient::hold(JournalLife life) {
