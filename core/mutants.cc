@@ -6,7 +6,7 @@
 namespace elastic::mutants {
 namespace {
 
-constexpr std::array<Mutant, 23> kAll{{
+constexpr std::array<Mutant, 25> kAll{{
     {"ack_without_read", "a beat is acknowledged without a journal read begun after it arrived",
      "acknowledgement"},
     {"unknown_is_created", "an append with an unknown outcome is taken for done", "journal"},
@@ -23,6 +23,9 @@ constexpr std::array<Mutant, 23> kAll{{
     {"budget_per_node", "every node brings a restart budget of its own", "budgets"},
     {"flap_score_forgotten", "a new coordinator knows nothing of who was lost too often",
      "budgets"},
+    {"beat_of_an_earlier_life", "a beat of a node's earlier life replaces what its next one said",
+     "acknowledgement"},
+    {"broken_save_forgotten", "a new round forgets which saves are known broken", "checkpoint"},
     {"stale_order_obeyed", "orders of a superseded coordinator are obeyed", "round_order"},
     {"spare_displaces_holder", "spares are ranked before members of the last World", "ranks"},
     {"ranks_from_hash_order", "ranks follow a hash of the nodes, not their former order", "ranks"},

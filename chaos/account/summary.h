@@ -47,8 +47,7 @@ struct SizePoint {
 };
 
 constexpr std::size_t kRoundCauses = static_cast<std::size_t>(RoundCause::kSaveBroken) + 1;
-constexpr std::size_t kFaultKindCount =
-    static_cast<std::size_t>(sim::FaultKind::kStorageUnreachable) + 1;
+constexpr std::size_t kFaultKindCount = sim::kFaultKinds;
 
 struct Summary {
   TimeParts time;

@@ -145,8 +145,9 @@ AcknowledgementOracle::AcknowledgementOracle(Bench bench)
     : Oracle({.name = "acknowledgement",
               .title = "a deposed coordinator renewed a lease",
               .promise = "No coordinator acknowledges a beat that reached it after its Lead was "
-                         "superseded.",
-              .interests = kOnRecord | kOnSent | kOnDelivered},
+                         "superseded, and none goes on answering a life of a node that it knows to "
+                         "be over.",
+              .interests = kOnRecord | kOnSent | kOnDelivered | kOnNote},
              std::move(bench)) {}
 
 void AcknowledgementOracle::on_record(Time /*now*/, const NumberedRecord& numbered,
@@ -160,6 +161,8 @@ void AcknowledgementOracle::on_delivered(Time /*now*/, NodeId from, NodeId to,
                                          const Message& message) {
   const auto* beat = std::get_if<Beat>(&message);
   if (beat == nullptr) return;
+  AgentLife& newest = heard_[to][from];
+  newest = std::max(newest, beat->from.life);
   Link& link = links_[{to, from}];
   if (link.life > beat->from.life) return;
   if (link.life < beat->from.life) {
@@ -171,10 +174,26 @@ void AcknowledgementOracle::on_delivered(Time /*now*/, NodeId from, NodeId to,
   if (link.arrivals.size() > kRememberedArrivals) link.arrivals.pop_front();
 }
 
+void AcknowledgementOracle::on_note(Time /*now*/, AgentId by, const Note& note) {
+  if (note.kind == NoteKind::kLeading) heard_.erase(by.node);  // it knew nobody until now
+}
+
+void AcknowledgementOracle::judge_addressee(Time now, NodeId from, NodeId to, const Order& order) {
+  const auto known = heard_.find(from);
+  if (known == heard_.end() || !order.to) return;
+  const auto newest = known->second.find(to);
+  if (newest == known->second.end() || order.to.life >= newest->second) return;
+  violated(now, {.agent = order.from,
+                 .expected = fmt::format("it answers life {} of node {}, which it has heard",
+                                         newest->second.value, to.value),
+                 .found = fmt::format("an order for life {}", order.to.life.value)});
+}
+
 void AcknowledgementOracle::on_sent(Time now, NodeId from, NodeId to, const Message& message) {
   const auto* order = std::get_if<Order>(&message);
   if (order == nullptr || !order->beat) return;
   counted();
+  judge_addressee(now, from, to, *order);
   const auto superseded = superseded_.find(order->lead);
   if (superseded == superseded_.end()) return;
   const auto link = links_.find({from, to});

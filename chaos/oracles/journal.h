@@ -33,8 +33,10 @@ class AcknowledgementOracle final : public Oracle {
   void on_record(Time now, const NumberedRecord& record, JournalLife life) override;
   void on_sent(Time now, NodeId from, NodeId to, const Message& message) override;
   void on_delivered(Time now, NodeId from, NodeId to, const Message& message) override;
+  void on_note(Time now, AgentId by, const Note& note) override;
 
  private:
+  void judge_addressee(Time now, NodeId from, NodeId to, const Order& order);
   struct Arrival {
     BeatNo beat{};
     std::uint64_t event = 0;  // of the first delivery
@@ -46,6 +48,8 @@ class AcknowledgementOracle final : public Oracle {
   std::map<std::pair<NodeId, NodeId>, Link> links_;  // (coordinator, agent)
   std::map<LeadId, std::uint64_t> superseded_;       // Lead -> event at which a newer one landed
   LeadId newest_;
+  // By coordinator, since it leads: the newest life of each node that it has heard.
+  std::map<NodeId, std::map<NodeId, AgentLife>> heard_;
 };
 
 }  // namespace elastic::chaos

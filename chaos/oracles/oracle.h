@@ -49,6 +49,8 @@ class WorldView {
   virtual Time local_clock(NodeId node) const = 0;
   // Nothing when there is no agent process on `node`.
   virtual std::optional<Told> told_by(NodeId node) const = 0;
+  // That save lies on storage, whole and as it was written.
+  virtual bool intact(const Checkpoint& save) const = 0;
 };
 
 // What all oracles of one run share. The referents outlive the oracles.

@@ -27,6 +27,10 @@ class OracleSet::Switchboard final : public WorldView {
     if (world_) return world_->told_by(node);
     return view_ == nullptr ? std::nullopt : view_->told_by(node);
   }
+  bool intact(const Checkpoint& save) const override {
+    if (world_) return world_->intact(save);
+    return view_ == nullptr || view_->intact(save);
+  }
   void connect(const WorldView& view) { view_ = &view; }
   void connect(const sim::World& world) { world_.emplace(world); }
 

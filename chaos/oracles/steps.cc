@@ -261,7 +261,8 @@ CheckpointOracle::CheckpointOracle(Bench bench)
            .promise =
                "A recorded checkpoint is a state that all members of its round held and saved, on "
                "the surviving lineage, a World that loads one names the newest that is not "
-               "known broken, and none is retired that is the newest or in use.",
+               "known broken, and none is retired that is the newest or in use. What is called "
+               "broken is, and stays so for every coordinator.",
            .interests = kOnRecord | kOnWorker},
           std::move(bench)) {}
 
@@ -335,6 +336,47 @@ void CheckpointOracle::judge_load(Time now, const NumberedRecord& numbered, cons
                  .found = fmt::format("step {}", grouped(resume.step.value))});
 }
 
+// Only what is broken is called so, and what a World calls broken every later one does, as long as
+// it is not retired.
+void CheckpointOracle::judge_broken(Time now, const NumberedRecord& numbered, const World& world) {
+  const auto wrong = [&](const char* expected, RecordNo record) {
+    violated(now, {.agent = numbered.record.writer,
+                   .round = world.round,
+                   .expected = expected,
+                   .found = fmt::format("record {}", record.value)});
+  };
+  const auto& saves = truth().saves();
+  for (const RecordNo record : world.broken) {
+    counted();
+    const auto save = saves.find(record);
+    if (save != saves.end() && view().intact(save->second)) {
+      wrong("a save that is intact is not called broken", record);
+    }
+  }
+  const RoundTruth* before = truth().newest_round();
+  if (before == nullptr || before->world.round.journal != world.round.journal) return;
+  for (const RecordNo record : before->world.broken) {
+    counted();
+    const bool named =
+        std::find(world.broken.begin(), world.broken.end(), record) != world.broken.end();
+    if (!named && saves.contains(record)) {
+      wrong("a save that was known broken in the round before is still known broken", record);
+    }
+  }
+}
+
+void CheckpointOracle::judge_lost(Time now, const NumberedRecord& numbered, JournalLife life) {
+  counted();
+  for (const auto& [record, save] : truth().saves()) {
+    if (save.round.journal != life || !view().intact(save)) continue;
+    violated(now, {.agent = numbered.record.writer,
+                   .round = {},
+                   .expected = "the job ends for want of a save only when every save is broken",
+                   .found = fmt::format("record {} is intact", record.value)});
+    return;
+  }
+}
+
 // What is retired is older than a save that stays, and nobody is loading it.
 void CheckpointOracle::judge_retirement(Time now, const NumberedRecord& numbered,
                                         const Retire& retire) {
@@ -355,13 +397,16 @@ void CheckpointOracle::judge_retirement(Time now, const NumberedRecord& numbered
   }
 }
 
-void CheckpointOracle::on_record(Time now, const NumberedRecord& numbered, JournalLife /*life*/) {
+void CheckpointOracle::on_record(Time now, const NumberedRecord& numbered, JournalLife life) {
   if (const auto* save = std::get_if<Checkpoint>(&numbered.record.body)) {
     judge_save(now, numbered, *save);
   } else if (const auto* retire = std::get_if<Retire>(&numbered.record.body)) {
     judge_retirement(now, numbered, *retire);
   } else if (const auto* world = std::get_if<World>(&numbered.record.body)) {
     judge_load(now, numbered, *world);
+    judge_broken(now, numbered, *world);
+  } else if (const auto* verdict = std::get_if<Verdict>(&numbered.record.body)) {
+    if (verdict->kind == Verdict::Kind::kSavesLost) judge_lost(now, numbered, life);
   }
 }
 

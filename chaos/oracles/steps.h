@@ -70,6 +70,8 @@ class CheckpointOracle final : public Oracle {
  private:
   void judge_save(Time now, const NumberedRecord& numbered, const Checkpoint& save);
   void judge_retirement(Time now, const NumberedRecord& numbered, const Retire& retire);
+  void judge_broken(Time now, const NumberedRecord& record, const World& world);
+  void judge_lost(Time now, const NumberedRecord& record, JournalLife life);
   void judge_load(Time now, const NumberedRecord& numbered, const World& world);
 
   std::map<std::pair<RoundId, Step>, std::uint64_t> shares_;  // durable ones of each save

@@ -39,6 +39,8 @@ bool disturbs(FaultKind kind) {
     case FaultKind::kClockDrift:
     case FaultKind::kSlow:
     case FaultKind::kStorageUnreachable:
+    case FaultKind::kStorageFull:
+    case FaultKind::kStorageSlow:
     case FaultKind::kFreezeAgent:
     case FaultKind::kFreezeWorker:
     case FaultKind::kFreezeMachine:

@@ -24,6 +24,7 @@ class SimView final : public WorldView {
                 .wait = agent.waiting(),
                 .state = state};
   }
+  bool intact(const Checkpoint& save) const override { return world_.intact(save); }
 
  private:
   const sim::World& world_;

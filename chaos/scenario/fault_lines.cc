@@ -64,6 +64,12 @@ class LineReader {
                      "journal_lost needs \"journal: hosted\" in job; no other journal is a file "
                      "of one machine");
     }
+    if (*kind == FaultKind::kStorageRot && !world_.native) {
+      section_.wrong(
+          *found,
+          "storage_rot needs \"workers: native\" in job; what an unmodified program makes "
+          "of a broken file is not known");
+    }
     return true;
   }
 
@@ -131,6 +137,10 @@ class LineReader {
         section_.wrong(item.value, "a swarm adds machines by itself, after each reclaim");
       } else if (*kind == FaultKind::kJournalLost && !world_.hosted_journal) {
         section_.wrong(item.value, "journal_lost needs \"journal: hosted\" in job");
+      } else if (*kind == FaultKind::kStorageRot) {
+        section_.wrong(item.value,
+                       "a swarm leaves saves as they are: two in a row could end the job; write a "
+                       "line of its own for storage_rot");
       } else if (std::find(entry_.kinds.begin(), entry_.kinds.end(), *kind) == entry_.kinds.end()) {
         entry_.kinds.push_back(*kind);
       } else {
@@ -238,7 +248,7 @@ class LineReader {
     if (unit == ValueUnit::kNone) return;
     const std::string_view key = value_key(unit);
     const bool optional = entry_.form == FaultForm::kRandom || unit == ValueUnit::kWorker ||
-                          unit == ValueUnit::kExitCode;
+                          unit == ValueUnit::kExitCode || unit == ValueUnit::kSave;
     const Tree* found = optional ? section_.take(key) : section_.need(key);
     if (found == nullptr) return;
     const auto text = section_.text_of(*found, "a value");

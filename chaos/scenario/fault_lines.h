@@ -16,6 +16,7 @@ struct FaultWorld {
   Duration horizon{};
   std::uint32_t workers_per_node = 1;
   bool hosted_journal = false;
+  bool native = true;
 };
 
 std::vector<FaultEntry> read_faults(const Tree& list, const FaultWorld& world, Errors& errors);

@@ -26,9 +26,6 @@ namespace elastic::chaos {
 constexpr NodeId kCoordinator{0xFFFFFFFFU};
 constexpr std::string_view kCoordinatorName = "coordinator";
 
-constexpr std::size_t kFaultKinds =
-    static_cast<std::size_t>(sim::FaultKind::kStorageUnreachable) + 1;
-
 enum class Reach : std::uint8_t {
   kNodes,   // machines, which must be named in a timed fault
   kAnyone,  // machines, or everybody when none is named
@@ -48,6 +45,7 @@ enum class ValueUnit : std::uint8_t {
   kDelay,           // by: 20ms, longer
   kSignedShare,     // by: -50ppm
   kSignedDuration,  // by: -30s
+  kSave,            // save: 1, whole saves back from the newest; default 0
 };
 
 // A swarm and a random entry without figures of its own draw evenly between these.

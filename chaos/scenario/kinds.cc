@@ -17,7 +17,7 @@ constexpr std::int64_t kMaxCompute = 1'000'000'000;  // a thousand times slower
 
 // In the order of FaultKind. Ranges and weights of a swarm: short faults are frequent, and none
 // lasts so long that a run sees nothing else.
-constexpr std::array<KindInfo, kFaultKinds> kKinds{{
+constexpr std::array<KindInfo, sim::kFaultKinds> kKinds{{
     {FaultKind::kAdd, Reach::kNodes, "", Need::kNo, ValueUnit::kNone, 0, {}, {}},
     {FaultKind::kNotice,
      Reach::kNodes,
@@ -199,10 +199,28 @@ constexpr std::array<KindInfo, kFaultKinds> kKinds{{
      1,
      {5'000, 5 * kMinute},
      {}},
+    {FaultKind::kStorageFull,
+     Reach::kNobody,
+     "for",
+     Need::kRequired,
+     ValueUnit::kNone,
+     1,
+     {5'000, 5 * kMinute},
+     {}},
+    {FaultKind::kStorageSlow,
+     Reach::kNobody,
+     "for",
+     Need::kRequired,
+     ValueUnit::kShare,
+     1,
+     {5'000, 5 * kMinute},
+     {10'000, 500'000}},
+    // Never by a swarm: two in a row may leave no save, and the job over by its verdict.
+    {FaultKind::kStorageRot, Reach::kNobody, "", Need::kNo, ValueUnit::kSave, 0, {}, {0, 0}},
 }};
 
 constexpr bool in_order() {
-  for (std::size_t i = 0; i < kFaultKinds; ++i) {
+  for (std::size_t i = 0; i < sim::kFaultKinds; ++i) {
     if (static_cast<std::size_t>(kKinds[i].kind) != i) return false;
   }
   return true;
@@ -270,6 +288,8 @@ std::string_view value_key(ValueUnit unit) {
     case ValueUnit::kSignedShare:
     case ValueUnit::kSignedDuration:
       return "by";
+    case ValueUnit::kSave:
+      return "save";
   }
   return "";
 }
@@ -281,6 +301,8 @@ Parsed<std::int64_t> parse_value(ValueUnit unit, std::string_view text) {
       break;
     case ValueUnit::kWorker:
       return bounded(text, count(text), 0, 1'023, "a local rank is at most 1023");
+    case ValueUnit::kSave:
+      return bounded(text, count(text), 0, 1'000, "0 is the newest save, 1 the one before");
     case ValueUnit::kExitCode:
       return bounded(text, count(text), 1, 255, "a failing exit code is 1 to 255");
     case ValueUnit::kCompute:
@@ -305,6 +327,7 @@ std::string value_text(ValueUnit unit, std::int64_t value) {
       return "";
     case ValueUnit::kWorker:
     case ValueUnit::kExitCode:
+    case ValueUnit::kSave:
       return std::to_string(value);
     case ValueUnit::kCompute:
     case ValueUnit::kShare:

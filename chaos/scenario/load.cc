@@ -155,7 +155,8 @@ void read_fault_lines(Section& file, Scenario& scenario) {
       .names = selectors.names(),
       .horizon = scenario.horizon,
       .workers_per_node = scenario.job.workers_per_node,
-      .hosted_journal = scenario.job.journal == JournalKind::kHosted};
+      .hosted_journal = scenario.job.journal == JournalKind::kHosted,
+      .native = scenario.job.workers == WorkerKind::kNative};
   scenario.faults = read_faults(*list, world, file.errors());
 }
 

@@ -51,10 +51,10 @@ class Generator {
       return entry_.kinds[draws_.below(entry_.kinds.size(), "kind", k)];
     }
     std::uint64_t total = 0;
-    for (std::size_t i = 0; i < kFaultKinds; ++i)
+    for (std::size_t i = 0; i < sim::kFaultKinds; ++i)
       total += info(static_cast<FaultKind>(i)).swarm_weight;
     std::uint64_t drawn = draws_.below(total, "kind", k);
-    for (std::size_t i = 0; i < kFaultKinds; ++i) {
+    for (std::size_t i = 0; i < sim::kFaultKinds; ++i) {
       const KindInfo& one = info(static_cast<FaultKind>(i));
       if (drawn < one.swarm_weight) return one.kind;
       drawn -= one.swarm_weight;

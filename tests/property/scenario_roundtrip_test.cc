@@ -45,7 +45,10 @@ FaultEntry some_fault(const Scenario& scenario) {
     if (*rc::gen::arbitrary<bool>()) entry.kinds = {sim::FaultKind::kLoss, sim::FaultKind::kCrash};
     return entry;
   }
-  entry.kind = static_cast<sim::FaultKind>(*inRange<int>(0, static_cast<int>(kFaultKinds)));
+  entry.kind = static_cast<sim::FaultKind>(*inRange<int>(0, static_cast<int>(sim::kFaultKinds)));
+  if (entry.kind == sim::FaultKind::kStorageRot && scenario.job.workers != WorkerKind::kNative) {
+    entry.kind = sim::FaultKind::kStorageFull;
+  }
   const KindInfo& kind = info(entry.kind);
   if (entry.form == FaultForm::kTimed) {
     entry.at = std::min(some_duration(), scenario.horizon);

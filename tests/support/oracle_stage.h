@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -195,6 +196,8 @@ class OracleStage final : public chaos::WorldView {
     return at == told_.end() ? std::nullopt : std::optional(at->second);
   }
   void tell(std::uint64_t node, Told told) { told_[node] = told; }
+  bool intact(const Checkpoint& save) const override { return !rotten_.contains(save.step); }
+  void rot(std::uint64_t step) { rotten_.insert(Step{step}); }
 
  private:
   // What a worker has that applies a step as it should: to the state of the step before, whose
@@ -247,6 +250,7 @@ class OracleStage final : public chaos::WorldView {
   Time now_{};
   std::uint64_t events_ = 0;
   std::map<std::uint64_t, Duration> skew_;
+  std::set<Step> rotten_;
   std::map<std::uint64_t, Told> told_;
 };
 

@@ -91,5 +91,38 @@ TEST(AcknowledgementOracle, speaks_when_the_beat_came_after_the_newer_lead) {
   EXPECT_EQ(stage.spoke(), "acknowledgement");
 }
 
+TEST(AcknowledgementOracle, speaks_when_an_earlier_life_is_answered_after_a_later_one_was_heard) {
+  OracleStage stage;
+  stage.lead(1, 1);
+  Beat beat = OracleStage::beat_of(2, 1);
+  beat.from.life = AgentLife{2};
+  stage.beat(2, 1, beat);
+  Order order = OracleStage::order_of(1, 1);
+  order.beat = BeatNo{1};
+  order.to = OracleStage::agent(2, 2);
+  stage.sent(1, 2, order);
+  EXPECT_EQ(stage.spoke(), "");
+  order.to = OracleStage::agent(2, 1);
+  stage.sent(1, 2, order);
+  EXPECT_EQ(stage.spoke(), "acknowledgement");
+}
+
+TEST(AcknowledgementOracle,
+     is_silent_about_an_earlier_life_when_the_later_one_was_heard_before_it_led) {
+  OracleStage stage;
+  stage.lead(1, 1);
+  Beat beat = OracleStage::beat_of(2, 1);
+  beat.from.life = AgentLife{2};
+  stage.beat(2, 1, beat);
+  Note leading{};
+  leading.kind = NoteKind::kLeading;
+  stage.note(1, leading);
+  Order order = OracleStage::order_of(1, 1);
+  order.beat = BeatNo{1};
+  order.to = OracleStage::agent(2, 1);
+  stage.sent(1, 2, order);
+  EXPECT_EQ(stage.spoke(), "");
+}
+
 }  // namespace
 }  // namespace elastic::test

@@ -159,9 +159,53 @@ TEST(CheckpointOracle, is_silent_when_a_broken_save_is_passed_over) {
   stage.record(4, 1, save_of(3));
   for (std::uint64_t node = 1; node <= 3; ++node) stage.worker(WorkerEventKind::kGone, node, 1);
   World world = stage.world(2, {1, 2}, from_save(2));
+  stage.rot(3);
   world.broken = {RecordNo{4}};
   stage.record(5, 1, world);
   EXPECT_EQ(stage.spoke(), "");
+}
+
+TEST(CheckpointOracle, speaks_when_an_intact_save_is_called_broken) {
+  OracleStage stage;
+  stage.run_round_one(3);
+  all_save(stage, 2);
+  all_save(stage, 3);
+  stage.record(3, 1, save_of(2));
+  stage.record(4, 1, save_of(3));
+  for (std::uint64_t node = 1; node <= 3; ++node) stage.worker(WorkerEventKind::kGone, node, 1);
+  World world = stage.world(2, {1, 2}, from_save(2));
+  world.broken = {RecordNo{4}};
+  stage.record(5, 1, world);
+  EXPECT_EQ(stage.spoke(), "checkpoint");
+}
+
+TEST(CheckpointOracle, speaks_when_a_broken_save_is_forgotten) {
+  OracleStage stage;
+  stage.run_round_one(3);
+  all_save(stage, 2);
+  all_save(stage, 3);
+  stage.record(3, 1, save_of(2));
+  stage.record(4, 1, save_of(3));
+  for (std::uint64_t node = 1; node <= 3; ++node) stage.worker(WorkerEventKind::kGone, node, 1);
+  World world = stage.world(2, {1, 2}, from_save(2));
+  stage.rot(3);
+  world.broken = {RecordNo{4}};
+  stage.record(5, 1, world);
+  EXPECT_EQ(stage.spoke(), "");
+  World next = stage.world(3, {1, 2}, from_save(3));
+  stage.record(6, 1, next);
+  EXPECT_EQ(stage.spoke(), "checkpoint");
+}
+
+TEST(CheckpointOracle, speaks_when_the_job_ends_for_want_of_a_save_that_is_there) {
+  OracleStage stage;
+  stage.run_round_one(3);
+  all_save(stage, 2);
+  stage.record(3, 1, save_of(2));
+  Verdict verdict;
+  verdict.kind = Verdict::Kind::kSavesLost;
+  stage.record(4, 1, verdict);
+  EXPECT_EQ(stage.spoke(), "checkpoint");
 }
 
 TEST(CheckpointOracle, speaks_when_the_only_save_is_retired) {

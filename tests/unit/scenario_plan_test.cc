@@ -106,7 +106,7 @@ TEST(ScenarioPlan, the_coordinator_is_a_target_that_the_world_resolves) {
 TEST(ScenarioPlan, a_swarm_draws_every_kind) {
   const Scenario scenario = read(kBase + "faults: [{kind: swarm, mean_between: 10s}]\n");
   const sim::Plan plan = make_plan(scenario, 1);
-  for (std::size_t i = 0; i < kFaultKinds; ++i) {
+  for (std::size_t i = 0; i < sim::kFaultKinds; ++i) {
     const auto kind = static_cast<FaultKind>(i);
     const bool drawn = info(kind).swarm_weight > 0 || kind == FaultKind::kAdd;
     EXPECT_EQ(!of_kind(plan, kind).empty(), drawn) << sim::name(kind);

@@ -216,7 +216,7 @@ TEST_F(TrainingTest, the_last_step_is_saved_by_every_member_before_it_has_finish
     EXPECT_EQ(told<WorkersFinished>(node).at(0).held.step, Step{20});
   }
   const StatePoint held = told<WorkersFinished>(1).at(0).held;
-  EXPECT_TRUE(training->storage().holds(held.step, held.lineage));
+  EXPECT_TRUE(training->storage().intact({held.step, held.entered}, held.lineage));
 }
 
 TEST_F(TrainingTest, saves_are_taken_at_the_same_step_by_all_and_a_joiner_can_load_one) {

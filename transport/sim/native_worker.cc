@@ -310,7 +310,7 @@ void NativeTraining::store(Process& worker, const StoreShare& storing) {
   storage_.cancel(timeline_, worker.store_transfer);
   worker.store = storing;
   const std::int64_t bytes = config_.training.state_bytes / std::max(1U, storing.world_size);
-  worker.store_transfer = storage_.start(timeline_, bytes);
+  worker.store_transfer = storage_.start(timeline_, Storage::Way::kWrite, bytes);
   transfers_[worker.store_transfer] = worker.id;
 }
 
@@ -335,16 +335,16 @@ void NativeTraining::stored(Process& worker) {
 void NativeTraining::load(Process& worker, const LoadSave& loading) {
   worker.shadow = Shadow{};
   worker.shadow->state = loading.state;
-  worker.load = storage_.start(timeline_, config_.training.state_bytes);
+  worker.load = storage_.start(timeline_, Storage::Way::kRead, config_.training.state_bytes);
   transfers_[worker.load] = worker.id;
 }
 
 void NativeTraining::loaded(Process& worker) {
   if (!worker.shadow) return;
   const StatePoint& state = worker.shadow->state;
-  const bool whole = storage_.holds(state.step, state.lineage);
-  const auto save = saves_.find({state.step, state.entered});
-  const bool intact = whole && save != saves_.end();
+  const Storage::SaveKey key{state.step, state.entered};
+  const auto save = saves_.find(key);
+  const bool intact = storage_.intact(key, state.lineage) && save != saves_.end();
   if (intact) {
     worker.shadow->weights = save->second.weights;
     worker.shadow->progress = save->second.progress;

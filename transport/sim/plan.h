@@ -2,6 +2,7 @@
 // generates one, the world executes one, the shrinker edits one, and a scenario file can hold one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -40,7 +41,11 @@ enum class FaultKind : std::uint8_t {
   kJournalLate,  // `value` ppm of appends are answered "unknown" and land up to `length` later
   kJournalLost,  // the file of a hosted journal is gone (its host must start anew)
   kStorageUnreachable,  // the checkpoint directory neither reads nor writes, for `length`
+  kStorageFull,         // it reads, and does not write, for `length`
+  kStorageSlow,         // it has `value` ppm of its bandwidth, for `length`
+  kStorageRot,          // a bit flips in a whole save: in the newest, or `value` saves before it
 };
+constexpr std::size_t kFaultKinds = static_cast<std::size_t>(FaultKind::kStorageRot) + 1;
 
 // Reads as "at `at`, `kind` happens to `targets` [and `others`] for `length`, with `value`".
 struct Fault {

@@ -5,45 +5,48 @@
 namespace elastic::sim {
 
 Storage::Storage(std::int64_t bytes_per_second)
-    : bytes_per_second_(std::max<std::int64_t>(bytes_per_second, 1)) {}
+    : full_speed_(std::max<std::int64_t>(bytes_per_second, 1)), bytes_per_second_(full_speed_) {}
 
 void Storage::advance(Time now) {
   const auto passed = static_cast<std::uint64_t>((now - advanced_to_).count());
   advanced_to_ = now;
-  if (!reachable_ || transfers_.empty()) return;
-  served_ +=
-      math::uint128{passed} * static_cast<std::uint64_t>(bytes_per_second_) / transfers_.size();
+  if (!reachable_ || moving_.empty()) return;
+  served_ += math::uint128{passed} * static_cast<std::uint64_t>(bytes_per_second_) / moving_.size();
 }
 
 void Storage::schedule(Timeline& timeline) {
   ++generation_;
-  if (!reachable_ || transfers_.empty()) return;
-  const math::uint128 finish = transfers_.begin()->first.first;
+  if (!reachable_ || moving_.empty()) return;
+  const math::uint128 finish = moving_.begin()->first;
   const math::uint128 missing = finish > served_ ? finish - served_ : 0;
   const auto rate = static_cast<std::uint64_t>(bytes_per_second_);
-  const math::uint128 wait = (missing * transfers_.size() + rate - 1) / rate;
+  const math::uint128 wait = (missing * moving_.size() + rate - 1) / rate;
   Event event{.kind = EventKind::kTransfer};
   event.b = generation_;
   timeline.in(Duration(static_cast<std::int64_t>(wait)), event);
 }
 
-TransferId Storage::start(Timeline& timeline, std::int64_t bytes) {
+TransferId Storage::start(Timeline& timeline, Way way, std::int64_t bytes) {
   advance(timeline.now);
-  const TransferId transfer{++last_transfer_};
-  const math::uint128 work =
+  const TransferId id{++last_transfer_};
+  Transfer& transfer = transfers_[id];
+  transfer.way = way;
+  transfer.work =
       math::uint128{static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0))} * 1'000'000'000U;
-  finish_[transfer] = served_ + work;
-  transfers_.emplace(std::make_pair(served_ + work, transfer), true);
+  transfer.waits = way == Way::kWrite && full_;
+  if (transfer.waits) return id;
+  transfer.finish = served_ + transfer.work;
+  moving_.emplace(transfer.finish, id);
   schedule(timeline);
-  return transfer;
+  return id;
 }
 
 void Storage::cancel(Timeline& timeline, TransferId transfer) {
-  const auto at = finish_.find(transfer);
-  if (at == finish_.end()) return;
+  const auto at = transfers_.find(transfer);
+  if (at == transfers_.end()) return;
   advance(timeline.now);
-  transfers_.erase({at->second, transfer});
-  finish_.erase(at);
+  if (!at->second.waits) moving_.erase({at->second.finish, transfer});
+  transfers_.erase(at);
   schedule(timeline);
 }
 
@@ -51,10 +54,10 @@ std::vector<TransferId> Storage::complete(Timeline& timeline, const Event& event
   std::vector<TransferId> through;
   if (event.b != generation_) return through;
   advance(timeline.now);
-  while (!transfers_.empty() && transfers_.begin()->first.first <= served_) {
-    through.push_back(transfers_.begin()->first.second);
-    finish_.erase(through.back());
-    transfers_.erase(transfers_.begin());
+  while (!moving_.empty() && moving_.begin()->first <= served_) {
+    through.push_back(moving_.begin()->second);
+    transfers_.erase(through.back());
+    moving_.erase(moving_.begin());
   }
   std::sort(through.begin(), through.end());
   schedule(timeline);
@@ -65,6 +68,32 @@ void Storage::set_reachable(Timeline& timeline, bool reachable) {
   if (reachable == reachable_) return;
   advance(timeline.now);
   reachable_ = reachable;
+  schedule(timeline);
+}
+
+void Storage::set_full(Timeline& timeline, bool full) {
+  if (full == full_) return;
+  advance(timeline.now);
+  full_ = full;
+  for (auto& [id, transfer] : transfers_) {
+    if (transfer.way != Way::kWrite) continue;
+    if (full) {
+      moving_.erase({transfer.finish, id});
+    } else {
+      transfer.finish = served_ + transfer.work;
+      moving_.emplace(transfer.finish, id);
+    }
+    transfer.waits = full;
+  }
+  schedule(timeline);
+}
+
+void Storage::set_speed(Timeline& timeline, std::int64_t ppm) {
+  const std::int64_t speed = std::max<std::int64_t>(
+      math::mul_div(full_speed_, std::max<std::int64_t>(ppm, 0), 1'000'000), 1);
+  if (speed == bytes_per_second_) return;
+  advance(timeline.now);
+  bytes_per_second_ = speed;
   schedule(timeline);
 }
 
@@ -81,12 +110,20 @@ bool Storage::share_stored(SaveKey key, Lineage lineage, std::uint32_t rank, std
   return save.whole();
 }
 
-bool Storage::holds(Step step, Lineage lineage) const {
-  for (auto at = saves_.lower_bound({step, RoundId{}});
-       at != saves_.end() && at->first.step == step; ++at) {
-    if (at->second.lineage == lineage && at->second.whole()) return true;
+void Storage::rot(std::uint64_t back) {
+  Save* found = nullptr;
+  for (auto at = saves_.rbegin(); at != saves_.rend(); ++at) {
+    if (!at->second.whole() || at->second.rotten) continue;
+    found = &at->second;
+    if (back-- == 0) break;
   }
-  return false;
+  if (found != nullptr) found->rotten = true;
+}
+
+bool Storage::intact(SaveKey key, Lineage lineage) const {
+  const auto at = saves_.find(key);
+  if (at == saves_.end()) return false;
+  return at->second.whole() && !at->second.rotten && at->second.lineage == lineage;
 }
 
 std::optional<std::pair<Storage::SaveKey, Lineage>> Storage::newest_whole() const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -19,23 +20,29 @@ using TransferId = Id<struct TransferTag>;
 
 // Transfers are served at equal rates (processor sharing), exactly, in integers: what counts is the
 // virtual time "nanobytes that each transfer has got so far", which grows at bandwidth / transfers.
-// While the storage is unreachable nothing moves.
+// While the storage is unreachable nothing moves; while it is full, what writes waits, and begins
+// anew when there is room.
 class Storage {
  public:
   explicit Storage(std::int64_t bytes_per_second);
 
-  TransferId start(Timeline& timeline, std::int64_t bytes);
+  enum class Way : std::uint8_t { kRead, kWrite };
+  TransferId start(Timeline& timeline, Way way, std::int64_t bytes);
   void cancel(Timeline& timeline, TransferId transfer);
   // kTransfer: what is through, in order of starting.
   std::vector<TransferId> complete(Timeline& timeline, const Event& event);
   void set_reachable(Timeline& timeline, bool reachable);
+  void set_full(Timeline& timeline, bool full);
+  void set_speed(Timeline& timeline, std::int64_t ppm);  // of the bandwidth
   bool reachable() const { return reachable_; }
+  bool writable() const { return reachable_ && !full_; }
 
   struct Save {
     Lineage lineage;
     std::uint32_t size = 0;    // shares
     std::uint32_t stored = 0;  // of them durable
     std::vector<bool> shares;  // by group rank
+    bool rotten = false;
     bool whole() const { return size > 0 && stored == size; }
   };
   struct SaveKey {
@@ -47,8 +54,11 @@ class Storage {
   bool share_stored(SaveKey key, Lineage lineage, std::uint32_t rank, std::uint32_t size);
   // Nothing is left of it.
   void remove(SaveKey key) { saves_.erase(key); }
-  // Is there a whole save of this state?
-  bool holds(Step step, Lineage lineage) const;
+  // A bit flips in the whole save that is `back` before the newest that is intact, or in the
+  // oldest.
+  void rot(std::uint64_t back);
+  // Is that save there, whole, of this state, and as it was written?
+  bool intact(SaveKey key, Lineage lineage) const;
   // What an unmodified program takes up: the whole save of the highest step, then round.
   std::optional<std::pair<SaveKey, Lineage>> newest_whole() const;
 
@@ -59,12 +69,21 @@ class Storage {
   void advance(Time now);
   void schedule(Timeline& timeline);
 
+  struct Transfer {
+    Way way = Way::kRead;
+    math::uint128 work = 0;    // nanobytes
+    math::uint128 finish = 0;  // by `served_`; unless it waits
+    bool waits = false;        // for room
+  };
+
+  std::int64_t full_speed_;
   std::int64_t bytes_per_second_;
   bool reachable_ = true;
+  bool full_ = false;
   math::uint128 served_ = 0;  // nanobytes per transfer
   Time advanced_to_{};
-  std::map<std::pair<math::uint128, TransferId>, bool> transfers_;  // by finish
-  std::map<TransferId, math::uint128> finish_;
+  std::set<std::pair<math::uint128, TransferId>> moving_;  // by finish
+  std::map<TransferId, Transfer> transfers_;
   std::uint64_t last_transfer_ = 0;
   std::uint64_t generation_ = 0;
   std::map<SaveKey, Save> saves_;

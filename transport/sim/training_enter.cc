@@ -127,7 +127,7 @@ void Training::foreign_arrived(Run& here) {
     WorkerGroup& group = *member(here, rank);
     group.phase = WorkerGroup::Phase::kEntering;
     if (newest) {
-      group.load = storage_.start(timeline_, config_.training.state_bytes);
+      group.load = storage_.start(timeline_, Storage::Way::kRead, config_.training.state_bytes);
       transfers_[group.load] = group.id;
     } else {
       ready(group);

@@ -308,7 +308,8 @@ void Training::save(Run& here, bool last) {
     share.rank = rank;
     share.size = size;
     share.last = last;
-    share.transfer = storage_.start(timeline_, config_.training.state_bytes / size);
+    share.transfer =
+        storage_.start(timeline_, Storage::Way::kWrite, config_.training.state_bytes / size);
     transfers_[share.transfer] = group->id;
     group->save = share;
     group->since_save = Duration{};

@@ -206,6 +206,10 @@ bool World::frozen(NodeId node) const { return impl_->valid(node) && impl_->at(n
 const Node* World::node(NodeId node) const {
   return impl_->valid(node) ? impl_->at(node).node.get() : nullptr;
 }
+bool World::intact(const Checkpoint& save) const {
+  return impl_->training->storage().intact({save.step, save.round}, save.lineage);
+}
+
 Time World::local_clock(NodeId node) const {
   return impl_->valid(node) ? impl_->at(node).clock.local(impl_->timeline.now) : Time{};
 }

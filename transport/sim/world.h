@@ -60,6 +60,7 @@ class World {
   bool machine_up(NodeId node) const;
   bool agent_running(NodeId node) const;               // process exists (frozen or not)
   bool frozen(NodeId node) const;                      // agent or machine
+  bool intact(const Checkpoint& save) const;           // that save, on the simulated storage
   const Node* node(NodeId node) const;                 // nullptr when no agent process
   Time local_clock(NodeId node) const;                 // what its monotonic clock shows
   const std::vector<NumberedRecord>& journal() const;  // newest life; landed records

@@ -440,7 +440,7 @@ void World::Impl::put_marker(NodeId node, const CommitMarker& marker) {
 }
 
 bool World::Impl::on_marker(const Event& event) {
-  if (!training->storage().reachable()) {
+  if (!training->storage().writable()) {
     waiting_for_storage.push_back(event);
     return false;
   }
@@ -460,15 +460,16 @@ void World::Impl::storage_back() {
   for (const Event& event : waiting) timeline.in(Duration{}, event);
   std::vector<std::pair<AgentId, Input>> answers;
   answers.swap(saves_waiting);
-  for (auto& [agent, answer] : answers) tell_agent(agent, Duration{}, std::move(answer));
+  for (auto& [agent, answer] : answers) answer_save(agent, Duration{}, std::move(answer));
 }
 
 // ---- Manifests and what follows: the storage does it in a short while, or when it is reached
 // again
 
-void World::Impl::answer_save(NodeId node, Duration after, Input input) {
-  const AgentId agent{node, at(node).life};
-  if (training->storage().reachable()) {
+void World::Impl::answer_save(AgentId agent, Duration after, Input input) {
+  const Storage& storage = training->storage();
+  const bool writes = std::holds_alternative<ManifestWritten>(input);
+  if (writes ? storage.writable() : storage.reachable()) {
     tell_agent(agent, after, std::move(input));
   } else {
     saves_waiting.emplace_back(agent, std::move(input));
@@ -481,17 +482,18 @@ void World::Impl::write_manifest(NodeId node, const ManifestOrder& order) {
   for (const ShareFact& share : order.shares) digest.add(share.digest);
   const Duration jitter =
       chance.up_to(Purpose::kSaveTime, node.value, order.step.value, config.journal.jitter);
-  answer_save(node, config.journal.append + jitter,
+  answer_save({node, at(node).life}, config.journal.append + jitter,
               ManifestWritten{order.round, order.step, digest.value()});
 }
 
 void World::Impl::verify_save(NodeId node, const CommittedSave& save) {
-  const bool intact = training->storage().holds(save.checkpoint.step, save.checkpoint.lineage);
+  const bool intact = training->storage().intact({save.checkpoint.step, save.checkpoint.round},
+                                                 save.checkpoint.lineage);
   const std::int64_t rate = std::max<std::int64_t>(config.training.storage_bytes_per_second, 1);
   const std::int64_t reading = math::mul_div(config.training.state_bytes, 1'000'000'000, rate);
   const Duration jitter = chance.up_to(Purpose::kSaveTime, node.value,
                                        (1ULL << 40U) + save.record.value, config.journal.jitter);
-  answer_save(node, Duration(reading) + jitter, SaveVerified{save.record, intact});
+  answer_save({node, at(node).life}, Duration(reading) + jitter, SaveVerified{save.record, intact});
 }
 
 void World::Impl::delete_saves(const std::vector<CommittedSave>& saves) {

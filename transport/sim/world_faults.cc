@@ -8,7 +8,12 @@
 namespace elastic::sim {
 namespace {
 
+constexpr std::int64_t kNormalSpeed = 1'000'000;  // ppm
 constexpr Duration kLongestUptime = std::chrono::hours(24 * 30);
+
+bool concerns_storage(FaultKind kind) {
+  return kind >= FaultKind::kStorageUnreachable && kind <= FaultKind::kStorageRot;
+}
 
 bool lasts(FaultKind kind) {
   switch (kind) {
@@ -18,6 +23,8 @@ bool lasts(FaultKind kind) {
     case FaultKind::kSlow:
     case FaultKind::kClockDrift:
     case FaultKind::kStorageUnreachable:
+    case FaultKind::kStorageFull:
+    case FaultKind::kStorageSlow:
       return true;
     default:
       return Network::concerns(kind) || JournalService::concerns(kind);
@@ -138,8 +145,7 @@ void World::Impl::begin_fault(std::size_t index) {
   const FaultKind kind = running.fault.kind;
   if (kind == FaultKind::kJournalLost) {
     lose_journal();
-  } else if (Network::concerns(kind) || JournalService::concerns(kind) ||
-             kind == FaultKind::kStorageUnreachable) {
+  } else if (Network::concerns(kind) || JournalService::concerns(kind) || concerns_storage(kind)) {
     begin_wide(running.fault, number);
   } else {
     for (const NodeId node : running.fault.targets) hit(running, number, node);
@@ -158,8 +164,45 @@ void World::Impl::begin_wide(const Fault& fault, std::uint64_t number) {
   } else if (JournalService::concerns(fault.kind)) {
     service.begin(number, fault);
   } else {
-    if (storage_faults++ == 0) training->storage().set_reachable(timeline, false);
+    begin_storage(fault, number);
   }
+}
+
+void World::Impl::begin_storage(const Fault& fault, std::uint64_t number) {
+  if (fault.kind == FaultKind::kStorageRot) {
+    training->storage().rot(static_cast<std::uint64_t>(std::max<std::int64_t>(fault.value, 0)));
+  } else if (fault.kind == FaultKind::kStorageUnreachable) {
+    ++storage_unreachable;
+  } else if (fault.kind == FaultKind::kStorageFull) {
+    ++storage_full;
+  } else {
+    storage_slow.emplace_back(number, fault.value);
+  }
+  set_storage();
+}
+
+void World::Impl::end_storage(const Fault& fault, std::uint64_t number) {
+  if (fault.kind == FaultKind::kStorageUnreachable) {
+    --storage_unreachable;
+  } else if (fault.kind == FaultKind::kStorageFull) {
+    --storage_full;
+  } else {
+    std::erase_if(storage_slow, [number](const auto& entry) { return entry.first == number; });
+  }
+  set_storage();
+}
+
+// What all storage faults that run add up to.
+void World::Impl::set_storage() {
+  Storage& storage = training->storage();
+  const bool could_write = storage.writable();
+  const bool could_read = storage.reachable();
+  std::int64_t speed = kNormalSpeed;
+  for (const auto& slow : storage_slow) speed = std::min(speed, slow.second);
+  storage.set_speed(timeline, speed);
+  storage.set_full(timeline, storage_full > 0);
+  storage.set_reachable(timeline, storage_unreachable == 0);
+  if (storage.writable() > could_write || storage.reachable() > could_read) storage_back();
 }
 
 // What happens to one machine.
@@ -253,11 +296,8 @@ bool World::Impl::end_fault(std::uint64_t number) {
     if (kind <= FaultKind::kOneWay) training->surroundings_changed();
   } else if (JournalService::concerns(kind)) {
     service.end(number);
-  } else if (kind == FaultKind::kStorageUnreachable) {
-    if (--storage_faults == 0) {
-      training->storage().set_reachable(timeline, true);
-      storage_back();
-    }
+  } else if (concerns_storage(kind)) {
+    end_storage(running.fault, number);
   } else if (kind == FaultKind::kSlow || kind == FaultKind::kClockDrift) {
     for (const NodeId node : running.fault.targets) {
       const auto ours = [number](const auto& entry) { return entry.first == number; };
@@ -339,11 +379,9 @@ void World::Impl::heal_core_and_fail_rest(const std::vector<NodeId>& core) {
   service.end_all();
   network.cut_off_all_but(core);
   service.cut_off_all_but(core);
-  if (storage_faults > 0) {
-    storage_faults = 0;
-    training->storage().set_reachable(timeline, true);
-    storage_back();
-  }
+  storage_unreachable = storage_full = 0;
+  storage_slow.clear();
+  set_storage();
   for (std::uint64_t id = 1; id < machines.size(); ++id) {
     const NodeId node{id};
     Machine& machine = at(node);

@@ -76,7 +76,7 @@ struct World::Impl final : Surroundings {
   void write_manifest(NodeId node, const ManifestOrder& order);
   void verify_save(NodeId node, const CommittedSave& save);
   void delete_saves(const std::vector<CommittedSave>& saves);
-  void answer_save(NodeId node, Duration after, Input input);
+  void answer_save(AgentId agent, Duration after, Input input);
   void land_write(NodeId node);
   void lose_writes(NodeId node);
   bool on_timer(const EventQueue::Due& due);
@@ -87,6 +87,9 @@ struct World::Impl final : Surroundings {
   bool on_file(const Event& event);
   bool on_marker(const Event& event);
   void storage_back();
+  void begin_storage(const Fault& fault, std::uint64_t number);
+  void end_storage(const Fault& fault, std::uint64_t number);
+  void set_storage();
   void drop_inbox(Machine& machine);
   void thaw_agent(NodeId node);
   std::optional<std::size_t> running_agent(NodeId node) const;
@@ -132,7 +135,9 @@ struct World::Impl final : Surroundings {
   std::vector<std::pair<AgentId, Input>> saves_waiting;  // answers, until storage can be reached
   std::map<std::uint64_t, RunningFault> running_faults;
   std::uint64_t last_fault = 0;
-  std::uint32_t storage_faults = 0;
+  std::uint32_t storage_unreachable = 0;  // faults that run
+  std::uint32_t storage_full = 0;
+  std::vector<std::pair<std::uint64_t, std::int64_t>> storage_slow;  // their numbers and ppm
   bool plan_dropped = false;
   std::size_t adds_left = 0;       // kAdd faults not executed yet
   std::size_t agents_running = 0;  // not counting those that are cut off
