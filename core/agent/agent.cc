@@ -66,9 +66,7 @@ JournalLife Agent::holding() const {
 
 // Says everything that the coordinator may need, and remembers when: the lease counts from the
 // sending.
-void Agent::beat(Time now, Effects& effects) {
-  effects.push_back(ArmTimer{TimerId::kBeat, timeouts_.beat});
-  if (!leader_) return;
+void Agent::report(Time now, NodeId to, Effects& effects) {
   Beat beat;
   beat.from = self_;
   beat.number = BeatNo{++beats_.value};
@@ -91,9 +89,30 @@ void Agent::beat(Time now, Effects& effects) {
   beat.manifest = manifest_;
   beat.checked = checked_;
   beat.broken_saves = broken_saves_;
+  effects.push_back(Send{to, std::move(beat)});
+}
+
+void Agent::beat(Time now, Effects& effects) {
+  effects.push_back(ArmTimer{TimerId::kBeat, timeouts_.beat});
+  if (contested_ && now < contested_until_ && holding()) {
+    report(now, contested_, effects);
+  }
+  if (!leader_) return;
+  report(now, leader_.node, effects);
   if (sent_.size() >= kMaxUnacked) sent_.erase(sent_.begin());
-  sent_.emplace_back(beat.number, now);
-  effects.push_back(Send{leader_.node, std::move(beat)});
+  sent_.emplace_back(beats_, now);
+}
+
+// It hears at once, and then with every beat for as long as it goes on asking: with the answer to
+// each beat it does.
+void Agent::contest(Time now, const Order& order, Effects& effects) {
+  const NodeId leader = order.from.node;
+  const bool known = contested_ == leader && now < contested_until_;
+  contested_ = leader;
+  contested_until_ = now + timeouts_.lost_after;
+  if (known) return;
+  effects.push_back(Note{NoteKind::kRefused, leader, {}, order.lead.record.value, 1, 0});
+  if (holding()) report(now, contested_, effects);
 }
 
 void Agent::send_last_beat(Time now, Effects& effects) {
@@ -104,8 +123,12 @@ void Agent::send_last_beat(Time now, Effects& effects) {
 
 void Agent::on_order(Time now, const Order& order, Effects& effects) {
   const bool superseded = order.lead < lead_seen_ && !ELASTIC_MUTANT("stale_order_obeyed");
-  if (superseded || (holding() && order.lead.journal != holding())) {
+  if (superseded) {
     effects.push_back(Note{NoteKind::kRefused, order.from.node, {}, order.lead.record.value, 0, 0});
+    return;
+  }
+  if (holding() && order.lead.journal != holding()) {
+    contest(now, order, effects);
     return;
   }
   if (order.lead > lead_seen_) {
@@ -319,7 +342,7 @@ std::uint64_t Agent::digest() const {
        entered_, entered_newest_, left_for_, leaving_for_, leaving_planned_, reaped_below_, held_,
        saved_, manifest_asked_, manifest_, checking_, checked_, broken_saves_, last_step_,
        failures_, failure_count_, failed_edges_, wait_, failed_starts_, stopping_, killed_,
-       checkpoint_told_, leave_at_, exit_, ended_, ever_acked_);
+       contested_, contested_until_, checkpoint_told_, leave_at_, exit_, ended_, ever_acked_);
   return hash.value();
 }
 

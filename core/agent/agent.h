@@ -49,6 +49,10 @@ class Agent {
 
   // The node should end, for this reason; the workers are gone.
   std::optional<ExitReason> ending() const { return ended_ ? exit_ : std::nullopt; }
+  // Refuses an order of a leader by another life of the journal. It may not know that a round of
+  // this life runs here: it is told, so that it forms none beside it (forming.h,
+  // other_journal_runs).
+  void contest(Time now, const Order& order, Effects& effects);
   void send_last_beat(Time now, Effects& effects);
 
   LeadId lead_seen() const { return lead_seen_; }
@@ -80,6 +84,7 @@ class Agent {
     kFinished,
   };
 
+  void report(Time now, NodeId to, Effects& effects);
   void beat(Time now, Effects& effects);
   void take_report(Time now, const Order& order, Effects& effects);
   void take_save_orders(const Order& order, Effects& effects);
@@ -114,6 +119,8 @@ class Agent {
   BeatNo beats_;
   std::vector<std::pair<BeatNo, Time>> sent_;  // not acknowledged yet, oldest first, at most 64
   Time lease_from_{};
+  NodeId contested_;  // leads by another life of the journal, and was told so until lately
+  Time contested_until_{};
 
   Group group_ = Group::kCleaning;
   std::uint32_t alive_ = 0;  // local worker processes

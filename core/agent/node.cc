@@ -118,11 +118,7 @@ void Node::on_message(Time now, const Received& received, Effects& effects) {
     }
   } else if (const auto* order = std::get_if<Order>(&received.message)) {
     const JournalLife life = journal_.view().life;
-    if (life && order->lead.journal != life) {
-      effects.push_back(
-          Note{NoteKind::kRefused, order->from.node, {}, order->lead.record.value, 1, 0});
-      return;
-    }
+    if (life && order->lead.journal != life) return agent_.contest(now, *order, effects);
     const bool newer = order->lead > agent_.lead_seen();
     if (newer) follow(now, order->lead, order->from, effects);
     if (order->lead == agent_.lead_seen() && (order->beat || newer)) {
