@@ -170,6 +170,9 @@ void Election::lost(Time now, Effects& effects) {
 void Election::check() const {
   ELASTIC_ASSERT(!known_.contains(self_.node) || !self_);
   ELASTIC_ASSERT(back_off_ <= kMaxBackOff);
+  ELASTIC_ASSERT(phase_ != Phase::kReading || ticket_ > 0);
+  ELASTIC_ASSERT(phase_ != Phase::kCanvassing || attempt_ > 0);
+  ELASTIC_ASSERT(!leader_heard_ || phase_ == Phase::kFollowing || phase_ == Phase::kLeading);
 }
 
 std::uint64_t Election::digest() const {
