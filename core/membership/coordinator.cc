@@ -51,7 +51,6 @@ Peer& Coordinator::peer_of(Time now, const Beat& beat, bool* changed) {
   const bool first = !peers_.contains(beat.from.node);
   Peer& peer = peers_[beat.from.node];
   announce_to_.erase(beat.from.node);
-  ELASTIC_ASSERT(first || beat.from.life >= peer.beat.from.life);
   if (first || beat.from.life > peer.beat.from.life) {
     // The node, or its next life. What was acknowledged to earlier lives still counts for their
     // workers.
