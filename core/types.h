@@ -34,10 +34,12 @@ struct Id {
 // A machine, for as long as the job knows it. Zero means "none".
 using NodeId = Id<struct NodeTag>;
 // One life of the agent on a node; drawn anew (never reused, only grows on one node) at each start.
+// Below 2^32, because a journal's life follows that of its founder.
 using AgentLife = Id<struct AgentLifeTag>;
 // Number of a record in the journal; the first is 1. Zero means "none".
 using RecordNo = Id<struct RecordTag>;
-// Optimiser steps finished since the start of training.
+// Optimiser steps finished since the start of training. A step is *applied* when one worker holds
+// its result. It is *committed* when every member of its round does, or a Checkpoint covers it.
 using Step = Id<struct StepTag>;
 // One founding of a journal: the upper 32 bits grow from founding to founding (they follow the life
 // of the founding agent), the lower are drawn.
@@ -59,7 +61,9 @@ struct AgentId {
   constexpr explicit operator bool() const { return static_cast<bool>(node); }
 };
 
-// A round: membership that does not change. Ordered by the journal's life, then by number.
+// A round: membership that does not change. Ordered by the journal's life, then by number. Rounds
+// only grow, and whatever belongs to one carries its id, so that a late piece of an older one is
+// known and refused.
 struct RoundId {
   JournalLife journal;
   std::uint64_t number = 0;
@@ -76,7 +80,8 @@ struct LeadId {
 };
 
 // State held by a worker: the last step that it applied, the round that it has entered (it holds
-// that round's resume state) and the digest of how the state came to be.
+// that round's resume state) and the digest of how the state came to be. Two states are the same if
+// their lineages are: the content needs no comparison to decide where a round resumes.
 struct StatePoint {
   RoundId entered;
   Step step;

@@ -17,6 +17,7 @@ constexpr std::size_t kReportsPerBeat = 8;  // bounds the size of a beat
 
 void Agent::start(Time now, AgentId self, std::uint64_t seed, Effects& effects) {
   ELASTIC_ASSERT(!self_);
+  ELASTIC_ASSERT(group_ == Group::kCleaning);
   self_ = self;
   // Beats are numbered from a drawn place on, so that an acknowledgement that an earlier life of
   // this node did not live to see names no beat of this one.
@@ -30,6 +31,7 @@ void Agent::start(Time now, AgentId self, std::uint64_t seed, Effects& effects) 
 
 void Agent::follow(Time now, LeadId lead, AgentId leader, Effects& effects) {
   if (lead < lead_seen_ || (lead == lead_seen_ && leader == leader_)) return;
+  ELASTIC_ASSERT(ended_ || !holding() || lead.journal == holding());
   lead_seen_ = lead;
   leader_ = leader;
   if (group_ != Group::kCleaning || !exit_) beat(now, effects);
@@ -89,16 +91,16 @@ void Agent::report(Time now, NodeId to, Effects& effects) {
   beat.manifest = manifest_;
   beat.checked = checked_;
   beat.broken_saves = broken_saves_;
+  ELASTIC_ASSERT(!beat.entered || beat.entered == placed_);
   effects.push_back(Send{to, std::move(beat)});
 }
 
 void Agent::beat(Time now, Effects& effects) {
   effects.push_back(ArmTimer{TimerId::kBeat, timeouts_.beat});
-  if (contested_ && now < contested_until_ && holding()) {
-    report(now, contested_, effects);
-  }
+  if (contested_ && now < contested_until_ && holding()) report(now, contested_, effects);
   if (!leader_) return;
   report(now, leader_.node, effects);
+  ELASTIC_ASSERT(sent_.empty() || sent_.back().first < beats_);
   if (sent_.size() >= kMaxUnacked) sent_.erase(sent_.begin());
   sent_.emplace_back(beats_, now);
 }
@@ -117,6 +119,7 @@ void Agent::contest(Time now, const Order& order, Effects& effects) {
 
 void Agent::send_last_beat(Time now, Effects& effects) {
   ELASTIC_ASSERT(ended_);
+  ELASTIC_ASSERT(alive_ == 0);
   beat(now, effects);
   effects.push_back(CancelTimer{TimerId::kBeat});
 }
@@ -187,6 +190,7 @@ void Agent::acknowledged(Time now, const Order& order, Effects& effects) {
   if (at == sent_.end()) return;
   const Time from = at->second;
   sent_.erase(sent_.begin(), at + 1);
+  ELASTIC_ASSERT(sent_.empty() || sent_.front().first > order.beat);  // none renews a lease twice
   if (ever_acked_ && from <= lease_from_) return;
   ever_acked_ = true;
   lease_from_ = from;
@@ -205,6 +209,7 @@ void Agent::accept(Time now, const Placement& placement, Effects& effects) {
   const Duration bound = native() ? timeouts_.orphan : timeouts_.lease;
   if (!idle || !ever_acked_ || now - lease_from_ >= bound) return;
   ELASTIC_ASSERT(placement.round > entered_newest_);
+  ELASTIC_ASSERT(alive_ == (native() ? job_.workers_per_node : 0));
   const bool other_journal = placement.round.journal != placed_.journal;
   placed_ = placement.round;
   first_rank_ = placement.first_rank;
@@ -270,10 +275,12 @@ void Agent::leave_when_over(Time now, Effects& effects) {
 
 void Agent::end(Time now, ExitReason reason, Effects& effects) {
   if (exit_) return;
+  ELASTIC_ASSERT(!ended_);
   exit_ = reason;
   effects.push_back(CancelTimer{TimerId::kJoin});
   effects.push_back(CancelTimer{TimerId::kPrepare});
   if (alive_ == 0 || group_ == Group::kNone) {
+    ELASTIC_ASSERT(alive_ == 0);
     ended_ = true;
     held_.reset();
     return;
@@ -332,6 +339,7 @@ void Agent::check() const {
   ELASTIC_ASSERT(alive_ <= job_.workers_per_node);
   ELASTIC_ASSERT(!held_ || held_->entered <= entered_newest_);
   ELASTIC_ASSERT(!ended_ || exit_);
+  ELASTIC_ASSERT(!ended_ || alive_ == 0);
   ELASTIC_ASSERT(!manifest_ || manifest_->round == placed_);
   ELASTIC_ASSERT(broken_saves_.size() <= kMaxBroken);
 }

@@ -1,13 +1,27 @@
 // One per node: starts and watches the local workers, beats, obeys rounds (design section 3).
 //
+// A new life first has every process killed that an earlier one left on its node (KillLeftovers).
+// Until that is done it says "cleaning"; whatever else it says is proof that those workers are
+// dead. It reports each death of a worker at once, also of those that it ended itself, and repeats
+// the report until it is acknowledged. A worker that is frozen (Crew) it kills.
+//
+// Leases: the lease of foreign workers and the orphan bound count, on the own clock, from the
+// sending of the last beat that was acknowledged. Past the orphan bound it kills workers that are
+// in a round. Native workers outside any round keep their state for as long as it takes.
+//
+// It ends with the Verdict; when an announced leave is complete, or past its deadline; when
+// join_timeout is over; and, with a hosted journal, once it has had a place, when it has had no
+// word of the journal for journal_lost_after. The host of the journal does not leave.
+//
 // Invariants:
 //  1. Orders of a Lead older than the newest one seen have no effect; nor have those of another
-//  journal
-//     life than the one that its workers' round was recorded in.
+//     journal life than the one that its workers' round was recorded in. (A verdict counts for any
+//     life of the node.)
 //  2. Its workers enter no round below one that they left for, and rounds only grow.
 //  3. A beat says what is, never what was asked for: `left_for` rises only when all workers have
-//  left.
-//  4. It is in a round, waits for a reason that it can name, or ends within a bound.
+//     left.
+//  4. It is in a round, waits for a reason that it can name (waiting()), or ends within a bound.
+//  5. A place is taken only by workers that are outside any round, and only under a lease.
 #pragma once
 
 #include <cstdint>

@@ -203,6 +203,9 @@ void Crew::check() const {
     ELASTIC_ASSERT(hand.alive || !hand.held);
     ELASTIC_ASSERT(hand.entered <= hand.placed);
     ELASTIC_ASSERT(hand.alive || !hand.placed);
+    ELASTIC_ASSERT(hand.alive || !hand.computing);
+    ELASTIC_ASSERT(hand.alive || !hand.finished);
+    ELASTIC_ASSERT(hand.prepared || !told_prepared_);
   }
 }
 

@@ -49,6 +49,8 @@ using CrewInput = std::variant<CrewStarted, CrewPrepared, CrewWanted, CrewPlaced
 //
 // A worker is frozen, rather than a victim of one that is, if it no longer speaks (its I/O thread
 // beats at least every Timeouts::beat), or computes one step for longer than DeclaredBounds::step.
+// Who waits for others does not compute, so it is never taken for frozen, however long it waits.
+// The agent hears of one frozen worker at a time (WorkerPulse), kills it, and reports its death.
 //
 // Invariants:
 //  1. No input is given twice for one event of the workers.

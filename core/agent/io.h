@@ -26,7 +26,8 @@ struct Received {
   NodeId from;
   Message message;
 };
-// The transport noticed that a peer's agent process is gone (connection closed). A hint.
+// The transport noticed that a peer's agent process is gone (connection closed). A hint: it makes
+// the peer suspect, which is lost if it stays silent, and not proof of anything.
 struct PeerClosed {
   NodeId peer;
 };
@@ -35,7 +36,7 @@ enum class TimerId : std::uint8_t {
   kBeat,     // agent: send a beat
   kLease,    // agent: the lease of the last acknowledged beat is over
   kOrphan,   // agent: the orphan bound is over
-  kStop,     // agent: SIGTERM has had its grace
+  kStop,     // agent: SIGTERM, or an order to leave, has had its grace
   kResize,   // agent: an announced leave has had its time
   kJoin,     // agent: join_timeout
   kSilence,  // election: no leader heard
@@ -83,7 +84,8 @@ struct WorkersLeft {
   RoundId for_round;
   std::optional<StatePoint> held;
 };
-// A worker process has ended and is reaped. `last_of_group`: none of this agent's workers is left.
+// A worker process has ended and is reaped: told at once. `last_of_group`: none of this agent's
+// workers is left.
 struct WorkerExited {
   RoundId round;  // it was in (zero: none)
   std::uint32_t local_rank = 0;
@@ -94,7 +96,7 @@ struct WorkerExited {
 // The answer to PollWorkers: what the workers said last.
 struct WorkerPulse {
   std::optional<StatePoint> held;
-  std::optional<std::uint32_t> silent_rank;  // local rank that no longer speaks (frozen), if any
+  std::optional<std::uint32_t> silent_rank;  // local rank that is frozen (see Crew), if any
 };
 struct WorkersSaved {
   SaveReport report;
@@ -160,6 +162,7 @@ struct WriteJournalFile {
   JournalLife life;
   NumberedRecord record;  // number 0: found the file with this life
 };
+// Beside the save's manifest, synced. Answered by MarkerStored; may be repeated.
 struct PutMarker {
   CommitMarker marker;
 };
@@ -181,13 +184,13 @@ struct LeaveRound {
 struct StopWorkers {
   bool kill = false;
 };
-// SIGKILL to one worker that does not speak any more.
+// SIGKILL to one worker that does not speak any more, or computes for too long.
 struct KillWorker {
   std::uint32_t local_rank = 0;
 };
 // To supervisor and workers: the coordinator acknowledged a beat that was sent at `from`; leases
-// and orphan bounds count from there. It leads a job in whose newest round `running` these workers
-// are, if that is theirs.
+// and orphan bounds count from there, on the own clock. It leads a job in whose newest round
+// `running` these workers are, if that is theirs; what runs below `running` is superseded.
 struct RenewLease {
   Time from{};
   RoundId running;
@@ -218,7 +221,7 @@ enum class ExitReason : std::uint8_t {
   kGaveUp,
   kStopped,
   kLeft,         // this node left; the job goes on
-  kJournalLost,  // no journal for longer than the orphan bound, or another one than the running one
+  kJournalLost,  // hosted: no word of the journal of its round for longer than journal_lost_after
   kJoinTimeout,
   kNoProgress,   // the program fails at the same step again and again
   kTooFewNodes,  // fewer than min_healthy for longer than its grace
@@ -237,7 +240,7 @@ enum class NoteKind : std::uint8_t {
   kAdopted,         // round: adopted as it runs
   kAskLeave,        // round: to leave for; a: RoundCause; b: 1 if planned
   kNodeLost,        // node: no beat
-  kNodeDead,        // node: proof of its workers' death; a: how (0 reaped, 1 lapsed)
+  kNodeDead,        // not given yet. node: its workers' death; a: how (0 reaped, 1 lapsed)
   kWorldRecorded,   // round; a: nodes; b: resume step
   kRunning,         // round: every member has entered
   kFailure,         // node; round; a: local rank; b: status; c: 1 first of its round, 0 consequence

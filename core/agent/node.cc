@@ -222,6 +222,8 @@ void Node::after(Time now, Effects& effects) {
 // yet, but no longer than a lease: after that they have noticed by themselves, and read the journal
 // or the marker.
 void Node::finish(Time now, Effects& effects) {
+  ELASTIC_ASSERT(agent_.ending().has_value());
+  ELASTIC_ASSERT(agent_.state() == AgentState::kEnded);
   const ExitReason reason = *agent_.ending();
   const bool verdict = reason != ExitReason::kLeft && reason != ExitReason::kJoinTimeout &&
                        reason != ExitReason::kJournalLost;
@@ -251,6 +253,8 @@ void Node::check() const {
   agent_.check();
   ELASTIC_ASSERT(coordinator_.leading() == (election_.phase() == Election::Phase::kLeading) ||
                  lingering_);
+  ELASTIC_ASSERT(lingering_ == agent_.ending().has_value());
+  ELASTIC_ASSERT(!coordinator_.leading() || agent_.lead_seen() >= coordinator_.lead_id());
 }
 
 std::uint64_t Node::digest() const {

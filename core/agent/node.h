@@ -21,10 +21,16 @@ namespace elastic {
 // Promises:
 //  1. step() is total: every input is legal in every state; it never blocks and never throws.
 //  2. The same construction and the same (now, input) sequence give the same effects, in every
-//  build.
+//     build.
 //  3. Copying a Node is its snapshot.
-//  4. The node is always in a round, waiting for a reason that it can name (waiting_for()), or
-//  exited.
+//  4. The node is always in a round, waiting for a reason that it can name (Agent::waiting()), or
+//     exited.
+//  5. Running workers are not touched by a change of coordinator.
+//  6. After a verdict, whoever leads stays until everybody that it hears has said that it ends, but
+//     no longer than a lease; the host of a hosted journal stays for a lease. Who has heard nothing
+//     by then has lapsed. An external journal tells it the verdict; with a hosted one that is gone
+//     it ends with kJournalLost, and only the host's next life finds the verdict (in its file, or
+//     in the marker).
 class Node {
  public:
   // `job` and `timeouts` are those of the whole job and must be the same on all nodes.

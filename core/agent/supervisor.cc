@@ -8,6 +8,7 @@
 namespace elastic {
 
 void Supervisor::step(Time now, const SupervisorInput& input, SupervisorEffects& effects) {
+  const Tree before = tree_;
   if (const auto* started = std::get_if<TreeStarted>(&input)) {
     ELASTIC_ASSERT(tree_ == Tree::kNone);
     tree_ = Tree::kRunning;
@@ -39,6 +40,8 @@ void Supervisor::step(Time now, const SupervisorInput& input, SupervisorEffects&
     return;
   }
   enforce(now, effects);
+  ELASTIC_ASSERT(before != Tree::kKilled || tree_ == Tree::kKilled);
+  ELASTIC_ASSERT(before != Tree::kEmpty || tree_ == Tree::kEmpty);
 }
 
 // Stops, continues or kills by lease and orphan bound, and arms the timer for the next of these
@@ -60,12 +63,15 @@ void Supervisor::enforce(Time now, SupervisorEffects& effects) {
     tree_ = Tree::kRunning;
     effects.push_back(SignalTree{TreeSignal::kContinue});
   }
+  ELASTIC_ASSERT(tree_ != Tree::kRunning || now < lease_over);
+  ELASTIC_ASSERT(tree_ != Tree::kRunning || !agent_gone_);
   effects.push_back(ArmTreeTimer{tree_ == Tree::kRunning ? lease_over : orphan_over});
 }
 
 void Supervisor::check() const {
   ELASTIC_ASSERT(tree_ == Tree::kNone || round_);
   ELASTIC_ASSERT(!(agent_gone_ && tree_ == Tree::kRunning));
+  ELASTIC_ASSERT(!terminating_ || tree_ != Tree::kNone);
 }
 
 std::uint64_t Supervisor::digest() const {

@@ -45,13 +45,16 @@ struct ArmTreeTimer {
 using SupervisorEffect = std::variant<SignalTree, ArmTreeTimer>;
 using SupervisorEffects = std::vector<SupervisorEffect>;
 
-// One worker tree, from start to empty.
+// One worker tree, from start to empty. An acknowledgement that names the tree's own round renews
+// the lease, and lets a stopped tree continue; one that names a newer round kills the tree, unless
+// it is being terminated already; one that names an older round renews nothing.
 //
 // Invariants:
 //  1. At or after lease_from + lease the tree is stopped (or dead), unless renewed since.
 //  2. At or after lease_from + orphan the tree is killed.
-//  3. A tree whose agent is gone never continues.
+//  3. A tree whose agent is gone is stopped at once, and never continues.
 //  4. A killed tree is never continued.
+// REQUIRES: TreeStarted comes first, once, with a round.
 class Supervisor {
  public:
   enum class Tree : std::uint8_t { kNone, kRunning, kStopped, kKilled, kEmpty };

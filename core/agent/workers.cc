@@ -108,6 +108,8 @@ void Agent::left(Time now, RoundId for_round, Effects& effects) {
   } else if (was_inside) {
     group_ = Group::kReady;
   }
+  ELASTIC_ASSERT(!in_round());
+  ELASTIC_ASSERT(reaped_below_ <= left_for_);
   if (exit_) {
     if (alive_ == 0) {
       ended_ = true;
@@ -157,6 +159,7 @@ void Agent::record_death(const WorkerExited& exited) {
   const auto at = std::find(killed_.begin(), killed_.end(), exited.local_rank);
   report.stopped_by_agent = stopping_ || at != killed_.end();
   if (at != killed_.end()) killed_.erase(at);
+  ELASTIC_ASSERT(failures_.empty() || failures_.back().number < report.number);
   failures_.push_back(report);
 }
 
@@ -164,6 +167,7 @@ void Agent::on_exited(Time now, const WorkerExited& exited, Effects& effects) {
   if (group_ == Group::kCleaning) return;
   if (alive_ > 0) --alive_;
   if (exited.last_of_group) alive_ = 0;
+  ELASTIC_ASSERT(alive_ < job_.workers_per_node);
   const bool finished = !native() && exited.status.ok() && in_round();
   if (!finished) record_death(exited);
   if (native()) {

@@ -155,7 +155,8 @@ void PlaceFile::failed(DiskOutcome outcome, PlaceEffects& effects) {
 }
 
 void PlaceFile::abandon(PlaceEffects& effects) {
-  ELASTIC_ASSERT(abandoned_ && !in_flight_);
+  ELASTIC_ASSERT(abandoned_);
+  ELASTIC_ASSERT(!in_flight_);
   if (stage_ == Stage::kIdle) {  // nothing was ever asked of the disk
     stage_ = Stage::kOver;
     effects.push_back(PlacingOver{});
@@ -170,6 +171,7 @@ void PlaceFile::abandon(PlaceEffects& effects) {
 
 void PlaceFile::clean(PlaceEffects& effects) {
   ELASTIC_ASSERT(durable_ || abandoned_);
+  ELASTIC_ASSERT(!in_flight_);
   if (to_remove_.empty()) {
     if (stage_ != Stage::kAbandoned) return;  // durable: its round may still die
     stage_ = Stage::kOver;

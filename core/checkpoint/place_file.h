@@ -12,7 +12,7 @@
 //  2. `durable` is told only after every operation of one attempt has succeeded, in order.
 //  3. At most one operation is in flight.
 //  4. It removes nothing but its own temporary files and, where the save can surely never be
-//     committed, its own final one.
+//     committed, its own final one. The save's directory stays, since others write there, too.
 #pragma once
 
 #include <cstdint>

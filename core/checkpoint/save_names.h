@@ -1,5 +1,6 @@
 // Names of saves and of their files. A directory for each (step, round), never renamed over: what a
-// dead round's writer still does lands beside newer saves, never in them.
+// dead round's writer still does lands beside newer saves, never in them. What lies in a directory
+// counts for nothing by itself: a save is one that a Checkpoint record names.
 #pragma once
 
 #include <compare>

@@ -47,17 +47,22 @@ void SaveVerifier::read_next(VerifyEffects& effects) {
 }
 
 void SaveVerifier::retry_later(VerifyEffects& effects) {
+  ELASTIC_ASSERT(!in_flight_);
+  ELASTIC_ASSERT(!judged_);
   const std::uint32_t exponent = std::min<std::uint32_t>(failures_in_row_++, 9);
   effects.push_back(ArmRetry{std::min(kLastRetry, kFirstRetry * (Duration::rep{1} << exponent))});
 }
 
 void SaveVerifier::judge(const std::string& why, VerifyEffects& effects) {
   ELASTIC_ASSERT(!judged_);
+  ELASTIC_ASSERT(!in_flight_);
   judged_ = true;
   effects.push_back(SaveJudged{task_.save, why});
 }
 
 void SaveVerifier::on_manifest(const ManifestAnswer& answer, VerifyEffects& effects) {
+  ELASTIC_ASSERT(!in_flight_);
+  ELASTIC_ASSERT(!has_manifest_);
   if (answer.outcome == DiskOutcome::kMissing) return judge("the manifest is missing", effects);
   if (answer.outcome != DiskOutcome::kOk) return retry_later(effects);
   failures_in_row_ = 0;
@@ -76,6 +81,7 @@ void SaveVerifier::on_manifest(const ManifestAnswer& answer, VerifyEffects& effe
 }
 
 void SaveVerifier::on_file(const DiskAnswer& answer, VerifyEffects& effects) {
+  ELASTIC_ASSERT(!in_flight_);
   ELASTIC_ASSERT(next_file_ < files_.size());
   const FileEntry& file = files_[next_file_];
   if (answer.outcome == DiskOutcome::kMissing) {

@@ -1,5 +1,7 @@
 // The place of a job in its data. Committed with each step; all that a restart in another world
-// needs to go on with exactly the samples that are left.
+// needs to go on with exactly the samples that are left. It moves only when a step is applied, by
+// the batch of that step: so along the steps that a state descends from, each sample of an epoch
+// counts once, whatever was computed and given up beside them.
 //
 // Alternatives rejected: a state per rank or loader (it cannot be read by another number of ranks);
 // a count of steps (it says how many samples only while world and batch never changed).

@@ -1,11 +1,12 @@
 // Who computes which part of a batch. The only place where data meets the number of ranks.
 //
-// Two ways. By rank: a batch is cut into one share per rank. By virtual shard (deterministic mode,
-// design section 5): a batch is cut into a fixed number of shards, each computed alone and summed
-// exactly, and ranks take whole shards, so that what enters the state does not depend on the world.
-// Either way the parts adjoin, are as equal as can be, and add up to the batch. A part may be empty
-// (more ranks or shards than samples); an empty one contributes a zero gradient, and nothing is
-// padded to fill it.
+// Two ways. By rank: a batch is cut into one share per rank, which is enough where each sample's
+// part is summed exactly. By virtual shard (deterministic mode, design section 5): a batch is cut
+// into a fixed number of shards, each with its own random stream, computed alone and summed exactly
+// and in any order, and ranks take whole shards; so what enters the state (gradients, statistics,
+// norms) depends neither on the world nor on the route of a reduction. Either way the parts adjoin,
+// are as equal as can be, and add up to the batch. A part may be empty (more ranks or shards than
+// samples); an empty one contributes a zero gradient, and nothing is padded to fill it.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/assert.h"
 #include "core/math/integer.h"
 
 namespace elastic::math {
@@ -52,6 +53,8 @@ void Histogram::add(int64_t value) {
   min_ = std::min(min_, counted);
   max_ = std::max(max_, counted);
   sum_ = add_sat(sum_, counted);
+  ELASTIC_ASSERT(min_ <= max_);
+  ELASTIC_ASSERT(bucket_of(static_cast<uint64_t>(max_)) < buckets_.size());
 }
 
 void Histogram::merge(const Histogram& other) {
@@ -61,6 +64,8 @@ void Histogram::merge(const Histogram& other) {
   min_ = std::min(min_, other.min_);
   max_ = std::max(max_, other.max_);
   sum_ = add_sat(sum_, other.sum_);
+  ELASTIC_ASSERT(count_ == 0 || min_ <= max_);
+  ELASTIC_ASSERT(count_ == 0 || bucket_of(static_cast<uint64_t>(max_)) < buckets_.size());
 }
 
 int64_t Histogram::quantile(uint32_t ppm) const {

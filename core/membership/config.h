@@ -49,14 +49,16 @@ struct DeclaredBounds {
 // Derived in one place (derive_timeouts) and nowhere else. All are lengths on the own clock.
 struct Timeouts {
   Duration beat{};           // between two beats of an agent
-  Duration lost_after{};     // silence after which a node is suspected for good ("lost")
+  Duration lost_after{};     // silence after which a node is "lost": a suspicion, no proof of death
   Duration election_min{};   // silence after which an agent stands as candidate: drawn from
   Duration election_max{};   //   [election_min, election_max]
   Duration canvass{};        // a candidate waits this long for answers
   Duration journal_retry{};  // an unanswered journal request is repeated after this
   Duration lease{};   // a foreign worker runs this long after the sending of its last acked beat
   Duration orphan{};  // a worker ends itself this long after the sending of its last acked beat
-  Duration enter{};   // a member of a new round has entered it within this
+  // A member of a new round has entered it within this, its fill or load included: those may take
+  // this long in all, however well they progress.
+  Duration enter{};
   bool operator==(const Timeouts&) const = default;
 };
 
@@ -80,8 +82,10 @@ struct JobConfig {
   Duration detection_target{std::chrono::seconds(1)};
   DeclaredBounds bounds;
   std::optional<Duration> orphan_bound;  // default: derived
-  // kHosted: an agent that cannot reach the journal that its round was recorded in for this long
-  // ends.
+  // kHosted: an agent that has had a place, and for this long neither an answer of the journal that
+  // its round was recorded in nor an acknowledgement of whoever leads by it, ends with
+  // kJournalLost. Until then its workers go on, to their orphan bound; no new round forms without
+  // the journal. (kExternal: an agent waits for its journal without a bound.)
   Duration journal_lost_after{std::chrono::minutes(10)};
 
   Duration last_call{std::chrono::seconds(10)};      // wait for further joiners, from the last one
@@ -89,8 +93,13 @@ struct JobConfig {
   std::optional<Duration>
       join_timeout;  // give up after waiting this long for a round; default: never
   Growth growth = Growth::kAlways;
-  Duration cool_down{std::chrono::seconds(60)};  // a member with failed edges sits out this long
-  Duration resize_deadline{std::chrono::seconds(60)};  // an announced resize becomes a forced one
+  // Sits out this long: after a round without a step the member with the most failed edges (of
+  // equals the highest rank), a member that has not entered in time, a joiner that hears no orders;
+  // never so many that fewer than min_nodes would be left.
+  Duration cool_down{std::chrono::seconds(60)};
+  // An announced change becomes a forced one: whoever has not stopped at a step boundary by then is
+  // told to leave at once, and is ended if it does not.
+  Duration resize_deadline{std::chrono::seconds(60)};
 
   RestartPolicy restart_policy = RestartPolicy::kAnyFailure;
   std::uint32_t max_restarts = 3;
@@ -103,7 +112,7 @@ struct JobConfig {
   // Before the next round, after the second failure in a row and each further one.
   policy::BackOff restart_back_off{std::chrono::seconds(1), std::chrono::seconds(10)};
   policy::BackOff churn_back_off{Duration::zero(), std::chrono::seconds(10)};  // off
-  std::optional<std::uint32_t> max_churn;                   // losses of nodes; default: unlimited
+  std::optional<std::uint32_t> max_churn;                   // Budgets::churn; default: unlimited
   policy::ProgressRules no_progress;                        // off
   policy::HealthRules health{0, std::chrono::minutes(10)};  // off
   policy::FlapRules flaps;
@@ -117,8 +126,8 @@ struct Refusal {
 
 // Derives all time-outs from the detection target and the declared bounds, so that
 //   2 beats + round trip + journal + pause <= detection target       (a live node is not lost)
-//   election_max + canvass + append + one beat + pause < lease       (a new leader saves the
-//   leases) lease < orphan
+//   election_max + canvass + append + one beat + pause < lease       (a new leader saves leases)
+//   lease < orphan                                                   (first stopped, then killed)
 // Refuses (with the smallest target that would do) where no such values exist, and refuses
 // impossible settings (min > max, node_unit that divides nothing in min..max, zero lengths).
 std::variant<Timeouts, Refusal> derive_timeouts(const JobConfig& job);

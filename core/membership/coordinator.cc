@@ -38,11 +38,13 @@ void Coordinator::lead(Time now, LeadId lead, const std::set<NodeId>& known, Jou
 
 void Coordinator::stand_down(Time /*now*/, Effects& effects) {
   if (phase_ == Phase::kIdle) return;
+  ELASTIC_ASSERT(lead_);
   effects.push_back(Note{NoteKind::kDeposed, self_.node, {}, lead_.record.value, 0, 0});
   effects.push_back(CancelTimer{TimerId::kTick});
   const AgentId self = self_;
   *this = Coordinator(job_, timeouts_);
   self_ = self;
+  ELASTIC_ASSERT(!leading());
 }
 
 Peer& Coordinator::peer_of(Time now, const Beat& beat, bool* changed) {
@@ -66,6 +68,7 @@ Peer& Coordinator::peer_of(Time now, const Beat& beat, bool* changed) {
   peer.lost = false;
   peer.heard = now;
   peer.suspect_at = kEndOfTime;
+  ELASTIC_ASSERT(peer.failures_acked <= peer.failures_noted);
   return peer;
 }
 
@@ -170,6 +173,8 @@ void Coordinator::note_failures(Peer& peer, const Beat& beat, const JournalView&
     effects.push_back(Note{NoteKind::kFailure, failure.agent.node, failure.round,
                            failure.local_rank, status, cause || first_start ? 1U : 0U});
   }
+  ELASTIC_ASSERT(peer.failures_acked <= peer.failures_noted);
+  ELASTIC_ASSERT(!first_start_ || start_failures_ > 0);
 }
 
 // A failure that arrives while the round is being left because of something else is a consequence,
@@ -191,14 +196,18 @@ bool Coordinator::counts(const FailureReport& failure) const {
 void Coordinator::await(const Beat& beat, std::uint64_t ticket) {
   auto& waiting = awaiting_[beat.from.node];
   if (waiting.size() > 1) waiting.pop_back();
+  ELASTIC_ASSERT(waiting.size() <= 1);
+  ELASTIC_ASSERT(waiting.empty() || waiting.front().first <= ticket);
   waiting.emplace_back(ticket, beat.number);
 }
 
 void Coordinator::acknowledge(Time now, std::uint64_t read_done, const JournalView& view,
                               Effects& effects) {
+  ELASTIC_ASSERT(view.lead == lead_ || ELASTIC_MUTANT("deposed_grants_leases"));
   for (auto it = awaiting_.begin(); it != awaiting_.end();) {
     auto& waiting = it->second;
-    ELASTIC_ASSERT(!waiting.empty() && waiting.size() <= 2);
+    ELASTIC_ASSERT(!waiting.empty());
+    ELASTIC_ASSERT(waiting.size() <= 2);
     if (waiting.front().first > read_done) {
       ++it;
       continue;
@@ -249,7 +258,10 @@ void Coordinator::on_journal(Time now, const JournalEvent& event, JournalClient&
 void Coordinator::settle_append(Time now, const Record& record, JournalClient& journal,
                                 Effects& effects) {
   const JournalView& view = journal.view();
+  ELASTIC_ASSERT(leading());
   if (const auto* world = std::get_if<World>(&record.body)) {
+    ELASTIC_ASSERT(phase_ == Phase::kForming);
+    ELASTIC_ASSERT(world->round == target_);
     phase_ = Phase::kRunning;
     recorded_at_ = now;
     running_since_ = kEndOfTime;
@@ -390,6 +402,8 @@ void Coordinator::check(const JournalClient& journal) const {
   ELASTIC_ASSERT(!manifest_for_ || journal.view().world.has_value());
   ELASTIC_ASSERT(!marker_stored_ || markers_asked_.contains(marker_stored_));
   ELASTIC_ASSERT(!mute_ || job_.health.min_healthy > 0);
+  ELASTIC_ASSERT(!suspended_);  // or it had stood down
+  ELASTIC_ASSERT(!first_failure_ || journal.view().world.has_value());
   ELASTIC_ASSERT(start_failures_ == 0 || first_start_ || ELASTIC_MUTANT("failure_counted_twice"));
   flaps_.check();
   health_.check();

@@ -1,5 +1,34 @@
 // The agent that leads: collects beats, decides rounds, answers (design sections 3 and 4).
 //
+// Loss. A node is lost when its beats are not heard: what the leader withholds says nothing. A
+// closed connection, or an edge that members report as failed, only shortens the wait. An exited
+// worker is reported at once, and a member whose `left_for` is above its round has left it.
+//
+// A change of round. Failures and losses ask everybody to leave at once. What is no failure (a
+// joiner that is ready, a member that gives notice) is announced first: a flag rides in each step's
+// reduction, and all who finish that step stop after it. Whoever has not by resize_deadline, or
+// cannot any more because a member is gone, is treated as failed. A joiner is no member until a
+// World ranks it, and counts as ready only when everything slow is behind it.
+//
+// Partial partitions. Members report the edges that fail. After a round that made a step the next
+// one may work; after one that made none, the member with the most failed edges (of equals the
+// highest rank) sits out for cool_down.
+//
+// Taking over. A new leader knows everything after one beat of each agent. It counts every lease
+// from the return of its own Lead, so the members of the newest World count as alive for one lease.
+// It adopts the running round if every member says that it is in it; otherwise it asks all to
+// leave, at once if what a member says rules that out, or else when a lease is over. It puts the
+// marker of the newest Checkpoint again, and repeats the deletions of the newest Retire: its
+// predecessor may have left them out.
+//
+// Saves. A save whose shares are all reported gets its manifest; when that is durable, and the save
+// is of the newest World's round, its Checkpoint is recorded, then its marker put. A save of a
+// round that is over is abandoned (docs/decisions/0006). Who is read back, and what is retired:
+// saves.cc.
+//
+// The end. Whoever has finished stays until the Verdict. For native workers that follows the
+// Checkpoint of the last step, and its marker says so; for foreign ones, the clean exit of all.
+//
 // Alternatives rejected: callbacks into transport and journal (ScyllaDB's raft/fsm.hh tells why);
 // deciding from differences ("node x joined") instead of whole states, which loses its footing at
 // the first lost message; a member list in every order, which makes a change cost O(N^2) bytes.
@@ -24,12 +53,12 @@ namespace elastic {
 // Invariants:
 //  1. It acts only between the return of its own Lead and the reading of a newer one.
 //  2. A beat is acknowledged only after a journal read begun later than its arrival has shown the
-//  own Lead
-//     as the newest.
-//  3. A World is recorded only when every earlier round is dead, and names a holder of the newest
-//  possibly
-//     committed state, unless none can be left.
-//  4. At most one append is pending.
+//     own Lead as the newest. One read serves all beats that wait for it.
+//  3. A World is recorded only when every earlier round is dead, and has a holder of the newest
+//     possibly committed state, unless none can be left, or the job goes back on purpose.
+//  4. At most one append is pending, and none follows a Verdict.
+//  5. Only what is recorded is announced. What it sends a member does not grow with their number,
+//     but for the manifest's shares: a change costs O(N) messages and bytes.
 class Coordinator {
  public:
   enum class Phase : std::uint8_t {

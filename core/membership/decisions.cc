@@ -118,6 +118,8 @@ void Coordinator::wait_for(WaitReason reason, Effects& effects) {
 
 // A new coordinator leaves the running round alone only if every member says that it is in it.
 void Coordinator::adopt(Time now, JournalClient& journal, Effects& effects) {
+  ELASTIC_ASSERT(phase_ == Phase::kAdopting);
+  ELASTIC_ASSERT(!journal.appending());
   const JournalView& view = journal.view();
   if (!view.world) {
     ask_leave(now, RoundCause::kFirst, false, view, effects);
@@ -160,6 +162,7 @@ void Coordinator::adopt(Time now, JournalClient& journal, Effects& effects) {
 
 void Coordinator::watch(Time now, JournalClient& journal, Effects& effects) {
   const JournalView& view = journal.view();
+  ELASTIC_ASSERT(phase_ == Phase::kRunning);
   ELASTIC_ASSERT(view.world.has_value());
   const World& world = *view.world;
   if (const auto cause = broken(now, world, effects)) {
@@ -341,6 +344,8 @@ bool Coordinator::wants_resize(Time now, const World& world) {
 void Coordinator::ask_leave(Time now, RoundCause cause, bool planned, const JournalView& view,
                             Effects& effects) {
   ELASTIC_ASSERT(phase_ == Phase::kAdopting || phase_ == Phase::kRunning);
+  ELASTIC_ASSERT(!planned || cause == RoundCause::kResize);
+  ELASTIC_ASSERT(!planned || running_since_ != kEndOfTime);  // else nobody would see the flag
   phase_ = Phase::kForming;
   target_ = next_round(view);
   cause_ = cause;
@@ -376,6 +381,7 @@ bool Coordinator::member_lost(const World& world) const {
 }
 
 void Coordinator::form(Time now, JournalClient& journal, Effects& effects) {
+  ELASTIC_ASSERT(phase_ == Phase::kForming);
   const JournalView& view = journal.view();
   if (planned_ && view.world) {
     // Who waits for a flag in a step's reduction waits for ever if a member of it is gone.
@@ -466,6 +472,8 @@ std::optional<Verdict> Coordinator::success(const JournalView& view) const {
 
 // The job has ended: stopped by its operator, finished and saved, or for want of anything to spend.
 bool Coordinator::conclude(Time now, JournalClient& journal, Effects& effects) {
+  ELASTIC_ASSERT(phase_ != Phase::kEnding);
+  ELASTIC_ASSERT(!journal.appending());
   const JournalView& view = journal.view();
   std::optional<Verdict> verdict = stop_with_;
   if (!verdict) verdict = success(view);

@@ -108,6 +108,7 @@ void Election::on_canvass(Time now, const Canvass& canvass, LeadId lead, AgentId
 
 void Election::on_hearing(Time /*now*/, const Hearing& hearing, Effects& /*effects*/) {
   if (phase_ != Phase::kCanvassing || hearing.attempt != attempt_) return;
+  if (hearing.from.node == self_.node) return;  // itself is counted already
   hearers_.insert(hearing.from.node);
   somebody_hears_ = somebody_hears_ || hearing.has_live_leader;
 }
@@ -170,6 +171,9 @@ void Election::lost(Time now, Effects& effects) {
 void Election::check() const {
   ELASTIC_ASSERT(!known_.contains(self_.node) || !self_);
   ELASTIC_ASSERT(back_off_ <= kMaxBackOff);
+  ELASTIC_ASSERT(phase_ != Phase::kReading || ticket_ > 0);
+  ELASTIC_ASSERT(phase_ != Phase::kCanvassing || attempt_ > 0);
+  ELASTIC_ASSERT(!leader_heard_ || phase_ == Phase::kFollowing || phase_ == Phase::kLeading);
 }
 
 std::uint64_t Election::digest() const {

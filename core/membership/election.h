@@ -1,8 +1,17 @@
-// Who coordinates. An agent that hears no leader for a drawn time reads the journal, asks everybody
-// it knows whether a live leader is heard, and appends `Lead` only when nobody hears one and at
-// least min_nodes answer (or, where min_healthy is set, after its grace without a leader). Safety
-// never depends on any of this: two leaders at once are harmless, because only the writer of the
-// newest Lead can write the next record.
+// Who coordinates: whoever wrote the newest Lead; any agent may. An agent that hears no leader for
+// a drawn time reads the journal, asks everybody it knows whether a live leader is heard, and
+// appends `Lead` only when nobody hears one and at least min_nodes, itself among them, are heard
+// (or, where min_healthy is set, after its grace without a leader). Safety never depends on any of
+// this: two leaders at once are harmless, because only the writer of the newest Lead can write the
+// next record.
+//
+// The silence time is drawn anew each time. It doubles, up to eight times, while fewer than
+// min_nodes answer and with each newer Lead whose leader is not heard. A candidate that is answered
+// by less than half of the newest World puts off standing once, for twice the time: others may hear
+// more.
+//
+// A leader that hears fewer than min_nodes for one lease stops to acknowledge and follows again
+// (Coordinator::suspended), so it cannot stand before it hears them.
 //
 // Alternative rejected: appending Lead on silence alone. A node behind a one-way partition would
 // depose a healthy leader again and again.
@@ -28,7 +37,7 @@ class Election {
              Effects& effects);
   // The leader of `lead` was heard (it acknowledged a beat, or announced itself).
   void heard_leader(Time now, Effects& effects);
-  // A newer Lead exists; its leader gets a whole silence time to be heard.
+  // A newer Lead exists; its leader gets at least two whole silence times to be heard.
   void new_lead(Time now, Effects& effects);
   // The connection to the leader closed: stand soon.
   void leader_suspect(Time now, Effects& effects);

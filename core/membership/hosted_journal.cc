@@ -48,6 +48,8 @@ void HostedJournal::on_file_read(const JournalFileRead& file, Effects& effects) 
 
 // The new life begins with what the newest marker says was committed.
 void HostedJournal::found(Effects& effects) {
+  ELASTIC_ASSERT(life_);
+  ELASTIC_ASSERT(records_.empty());
   founding_ = false;
   effects.push_back(Note{NoteKind::kJournalFounded, self_.node, {}, life_.value, 0, 0});
   if (!found_after_) {
@@ -75,6 +77,7 @@ void HostedJournal::on_synced(const JournalFileSynced& synced, Effects& effects)
   }
   if (!writing_ || writing_->number != synced.number) return;
   ELASTIC_ASSERT(writing_->number.value == records_.size() + 1);
+  ELASTIC_ASSERT(!writer_ || writer_->append == writing_);
   records_.push_back(std::move(*writing_));
   writing_.reset();
   open_ = true;
@@ -152,6 +155,10 @@ void HostedJournal::check() const {
   }
   ELASTIC_ASSERT(!writing_ || writing_->number.value == records_.size() + 1);
   ELASTIC_ASSERT(!open_ || life_);
+  ELASTIC_ASSERT(!open_ || !founding_);
+  ELASTIC_ASSERT(!writer_ || writing_);
+  ELASTIC_ASSERT(hosting_ || records_.empty());
+  ELASTIC_ASSERT(contacts_.size() <= kMaxContacts);
 }
 
 std::uint64_t HostedJournal::digest() const {

@@ -1,7 +1,10 @@
 // The default journal: a synced file of the agent at the rendezvous endpoint, served by that agent.
-// It survives a restart of the agent. If the file is gone, a journal founded anew is another life:
-// it starts from the newest commit marker of the checkpoint directory, and agents that hold rounds
-// of the old life refuse it.
+// It survives a restart of the agent. If the file is gone, a journal founded anew is another life,
+// higher than every life that left a marker: its first record is what the newest commit marker of
+// the checkpoint directory names, and agents that hold rounds of the old life refuse it. If host or
+// file is gone for good, see JobConfig::journal_lost_after.
+//
+// No record is ever emptied: the file, and what is read of it, grow with the job.
 #pragma once
 
 #include <cstdint>

@@ -22,6 +22,7 @@ void JournalView::apply(const NumberedRecord& entry) {
     world_record = entry.number;
   } else if (const auto* as_checkpoint = std::get_if<Checkpoint>(&body)) {
     checkpoint = *as_checkpoint;
+    ELASTIC_ASSERT(saves.empty() || saves.front().record < entry.number);  // newest first
     checkpoint_record = entry.number;
     saves.insert(saves.begin(), {entry.number, *as_checkpoint});
   } else if (const auto* retire = std::get_if<Retire>(&body)) {
@@ -75,6 +76,8 @@ void JournalClient::arm(Effects& effects) {
 }
 
 void JournalClient::ask_read(Effects& effects) {
+  ELASTIC_ASSERT(flying_ticket_ == 0);  // one read at a time
+  ELASTIC_ASSERT(tickets_ > 0);
   flying_ticket_ = tickets_;
   flying_contacts_ = contacts_wanted_;
   flying_first_ = RequestId{requests_ + 1};
@@ -84,6 +87,7 @@ void JournalClient::ask_read(Effects& effects) {
 void JournalClient::send_read(Effects& effects) {
   ELASTIC_ASSERT(flying_ticket_ != 0);
   flying_read_ = next_request();
+  ELASTIC_ASSERT(flying_first_ <= flying_read_);
   JournalAsk ask;
   ask.from = self_;
   ask.request = flying_read_;
@@ -96,6 +100,7 @@ void JournalClient::send_read(Effects& effects) {
 
 void JournalClient::ask_append(Effects& effects) {
   ELASTIC_ASSERT(pending_.has_value());
+  ELASTIC_ASSERT(pending_->number.value == view_.last.value + 1);
   append_after_read_ = false;
   flying_append_ = next_request();
   JournalAsk ask;
@@ -116,6 +121,7 @@ std::uint64_t JournalClient::read(Time /*now*/, bool want_contacts, Effects& eff
 
 void JournalClient::append(Time /*now*/, decltype(Record::body) body, Effects& effects) {
   ELASTIC_ASSERT(!pending_.has_value());
+  ELASTIC_ASSERT(!view_.verdict.has_value());
   Record record;
   record.writer = self_;
   const std::uint64_t index = ++nonces_;
@@ -134,8 +140,8 @@ void JournalClient::abandon() {
 // An answer of another life: taken up if this node's workers hold nothing of the old one, else
 // refused.
 bool JournalClient::accept_life(const JournalAnswer& answer, JournalEvent& event) {
-  if (answer.journal == view_.life) return true;
   if (!answer.journal) return false;
+  if (answer.journal == view_.life) return true;
   if (!view_.life) {
     view_.life = answer.journal;
     return true;
@@ -155,6 +161,8 @@ bool JournalClient::accept_life(const JournalAnswer& answer, JournalEvent& event
 
 void JournalClient::settle_pending(Record read_there, JournalEvent& event) {
   ELASTIC_ASSERT(pending_.has_value());
+  ELASTIC_ASSERT(!event.appended.has_value());
+  ELASTIC_ASSERT(!event.append_lost);
   if (read_there == pending_->record) {
     event.appended = std::move(read_there);
   } else {

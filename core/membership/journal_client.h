@@ -5,7 +5,8 @@
 // may still land: the same record is written at the same number again until something is read
 // there. Alternative rejected: to give up after a time-out and write something else at that number.
 // The first append could land afterwards, and the writer would act on a record that is not the one
-// in the journal.
+// in the journal. The only clock here says when to ask again: no answer is taken for one because of
+// the time that it took.
 #pragma once
 
 #include <cstdint>
@@ -59,9 +60,10 @@ class JournalClient {
   // The life of the rounds that the local workers are in: another one is refused. Zero: none.
   void hold(JournalLife life);
 
-  // Asks for a read that begins after this call. Returns its ticket, to be compared with read_done.
+  // Asks for a read that begins after this call. Returns its ticket, to be compared with read_done:
+  // one read serves all who asked before it began.
   std::uint64_t read(Time now, bool want_contacts, Effects& effects);
-  // Appends at last + 1. Only when nothing is pending.
+  // Appends at last + 1. REQUIRES: nothing is pending, and no Verdict was read: nothing follows it.
   void append(Time now, decltype(Record::body) body, Effects& effects);
   // Forgets a pending append; it may still land. For one who no longer leads.
   void abandon();

@@ -22,8 +22,10 @@ enum class AgentState : std::uint8_t {
   kRunning,   // entered
   kLeaving,   // asked to leave; some worker has not left yet
   kLeft,      // all workers have left and keep their state (native), or are reaped (foreign)
-  kFinished,  // all workers hold the last step (native), or exited 0 (foreign)
-  kEnded,     // the last beat of an agent: it has the verdict, or has left, and exits
+  // All workers hold the last step (native), or exited 0 (foreign). Not a leave: they stay members,
+  // and native ones keep the state and serve it, until the Verdict.
+  kFinished,
+  kEnded,  // the last beat of an agent: it has the verdict, or has left, and exits
 };
 
 // A share of a save that is durable: `digest` and `bytes` of its file. When every member of `round`
@@ -69,7 +71,9 @@ struct SaveCheck {
   bool operator==(const SaveCheck&) const = default;
 };
 
-// Agent -> coordinator. Repeated every Timeouts::beat, and sent at once when something changes.
+// Agent -> coordinator. Repeated every Timeouts::beat, and sent at once when something changes. It
+// names the round entered and the round left for, so that whoever has just come to lead knows
+// whether the running round can go on: a member that has left obliges it to form the next.
 struct Beat {
   AgentId from;
   BeatNo number;
@@ -80,8 +84,8 @@ struct Beat {
   RoundId entered;            // the round that all its workers have entered and run in; else zero
   RoundId entered_newest;     // newest round that its workers ever entered in this life
   RoundId left_for;           // its workers contribute to nothing below this round
-  // No worker process of a round below this is left on the node, not even a stopped one. A new life
-  // says so for all rounds known when it has killed what its predecessor left.
+  // Foreign: no worker process of a round below this is left on the node, not even a stopped one.
+  // (That a new life has killed what its predecessors left is said by any state but kCleaning.)
   RoundId reaped_below;
   std::optional<StatePoint> held;       // newest state that its workers hold (native)
   std::optional<SaveReport> saved;      // until the Checkpoint is seen, or the round is dead
@@ -95,7 +99,8 @@ struct Beat {
   bool operator==(const Beat&) const = default;
 };
 
-// A place in a round, as one member is told of it: O(1), not the member list.
+// A place in a round, as one member is told of it: O(1), not the member list. Whatever is made of
+// it (addresses, communicators, store keys, log directories) is keyed by `round`.
 struct Placement {
   RoundId round;
   std::uint32_t group_rank = 0, group_size = 0;  // nodes
@@ -120,7 +125,7 @@ enum class WaitReason : std::uint8_t {
   kSpare,         // the round is full (max_nodes, node_unit): first in line for the next
   kSittingOut,    // failed edges: cool-down
   kPreparing,     // its workers are not prepared yet
-  kNotGrowing,    // growth is off
+  kNotGrowing,    // growth is off (not given yet: such a node is told kSpare)
   kSuppressed,    // it was lost too often lately: flap damping
   kBackOff,       // failures came in a row: a delay before the next round
 };
@@ -129,7 +134,7 @@ enum class WaitReason : std::uint8_t {
 // or an order or announcement at any time (`beat` zero: no lease).
 struct Order {
   AgentId from;
-  AgentId to;  // the life that it answers; its node's next one heeds only the Lead. Empty: any
+  AgentId to;  // the life that it answers; the node's next one heeds Lead and verdict. Empty: any
   LeadId lead;
   BeatNo beat;
   RoundId leave_for;                   // contribute to nothing below this round

@@ -1,4 +1,5 @@
-// Journal records: the only source of safety. Record k is created once and never changes.
+// Journal records: the only source of safety. Record k is created once and never changes. No clock
+// takes part in that: who writes later, or believes that it still leads, finds its number taken.
 #pragma once
 
 #include <cstdint>
@@ -53,10 +54,12 @@ struct ResumePoint {
   bool operator==(const ResumePoint&) const = default;
 };
 
-// Counters that a new coordinator must inherit.
+// Counters that a new coordinator must inherit. Only the program's own failures spend
+// `restarts_used` and `no_progress`; each is counted once, however often it is reported and to
+// whomever.
 struct Budgets {
   std::uint32_t restarts_used = 0;  // failures of the program, job-wide, since the last reset
-  std::uint32_t churn = 0;          // rounds that ended because nodes were lost or left, likewise
+  std::uint32_t churn = 0;          // rounds that ended neither so nor by an announced change
   std::uint32_t resizes = 0;        // rounds that ended by an announced change
   std::uint32_t no_progress = 0;    // failures of the program in a row that got no further
   Step stuck_at;                    // than this
@@ -83,24 +86,30 @@ struct CountedStarts {
 enum class RoundCause : std::uint8_t {
   kFirst,         // the job starts
   kNodeLost,      // a member was silent, or came back in another life
-  kWorkerFailed,  // a worker exited
+  kWorkerFailed,  // a worker exited, or a member has left without being asked
   kResize,        // announced: a joiner is ready, or a member leaves
   kEdge,          // members cannot reach each other
-  kStalled,       // a member did not enter, or did not leave, in time
+  kStalled,       // a member did not enter in time
   kAdopted,       // a new coordinator could not adopt the running round
   kSaveBroken,    // the save that it resumes from, or ends with, was found broken
 };
 
-// I coordinate from here on. Whoever reads a newer Lead than its own stops.
+// I coordinate from here on. Whoever reads a newer Lead than its own stops: it could write nothing
+// more, since this record has the number that its next one would need.
 struct Lead {
   AgentId leader;
   bool operator==(const Lead&) const = default;
 };
 
-// A round. Recorded only when every earlier round is dead (docs/decisions/0001).
+// A round. Recorded only when every earlier round is dead (docs/decisions/0001), and announced only
+// when it is recorded: once it is in the journal it is true for everybody, for ever.
+//
+// A committed step is kept: `resume` names it, or a later one, as long as a member of the World
+// before lives that holds it; otherwise the newest save that can be used. The one exception is on
+// purpose (`abandoned_below`).
 struct World {
   RoundId round;
-  std::vector<Member> members;
+  std::vector<Member> members;  // by rank: those of the World before in their order, then others
   ResumePoint resume;
   // Agents, in the lives that they had, that may still hold the newest possibly committed state if
   // nobody enters this round (docs/decisions/0004).
@@ -143,9 +152,12 @@ struct Retire {
   bool operator==(const Retire&) const = default;
 };
 
-// The job has ended; nothing follows.
+// The job has ended; nothing follows. Only this record ends a job: that members leave, or that
+// their programs exit with 0, never does.
 struct Verdict {
   enum class Kind : std::uint8_t {
+    // All foreign programs have exited with 0, or the last step of native ones is in a Checkpoint:
+    // the final weights are the newest save.
     kSucceeded,
     kProgramFailed,  // the restart budget is used up
     kGaveUp,         // the churn budget is used up
@@ -178,7 +190,7 @@ struct NumberedRecord {
 };
 
 // Left in the checkpoint directory beside a manifest, so that a journal founded later starts above
-// it.
+// it: its life is higher than `journal`, and it begins with this save, or with the verdict.
 struct CommitMarker {
   JournalLife journal;
   RecordNo record;

@@ -32,6 +32,7 @@ const Peer* Coordinator::first_member(const JournalView& view) const {
 }
 
 void Coordinator::note_save(const Beat& beat, const JournalView& view) {
+  ELASTIC_ASSERT(beat.saved.has_value());
   const SaveReport& report = *beat.saved;
   if (!view.world || report.round != view.world->round)
     return;  // a save whose round died is abandoned
@@ -47,6 +48,7 @@ void Coordinator::note_save(const Beat& beat, const JournalView& view) {
   if (!saving_ || saving_->report.step != report.step || saving_->report.round != report.round) {
     saving_ = SaveTally{report, {}};
   }
+  ELASTIC_ASSERT(saving_->report.round == view.world->round);
   if (saving_->report.lineage != report.lineage) return;  // not the same state: never whole
   saving_->in[beat.from.node] = {report.bytes, report.digest};
 }
@@ -79,6 +81,8 @@ void Coordinator::ask_for_manifest(const JournalView& view, Effects& effects) {
 // A manifest that is durable names shares that are: the save is whole. It is committed if it is of
 // the newest World's round, since then it descends from that World.
 bool Coordinator::commit_save(Time now, JournalClient& journal, Effects& effects) {
+  ELASTIC_ASSERT(phase_ != Phase::kEnding);
+  ELASTIC_ASSERT(!journal.appending());
   const JournalView& view = journal.view();
   ask_for_manifest(view, effects);
   const Peer* first = first_member(view);
@@ -94,6 +98,7 @@ bool Coordinator::commit_save(Time now, JournalClient& journal, Effects& effects
 // The own Checkpoint is in the journal, or a predecessor's, which may have left out the marker.
 void Coordinator::put_marker(const CommittedSave& save, bool verdict, const JournalView& view,
                              Effects& effects) {
+  ELASTIC_ASSERT(leading());
   ELASTIC_ASSERT(save.record);
   markers_asked_.insert(save.record);
   effects.push_back(PutMarker{{view.life, save.record, save.checkpoint, verdict}});
@@ -104,6 +109,7 @@ void Coordinator::on_marker(Time now, RecordNo record, JournalClient& journal, E
   marker_stored_ = std::max(marker_stored_, record);
   markers_asked_.erase(markers_asked_.begin(), markers_asked_.find(marker_stored_));
   ELASTIC_ASSERT(*markers_asked_.begin() == marker_stored_);
+  ELASTIC_ASSERT(marker_stored_ <= journal.view().checkpoint_record);
   evaluate(now, journal, effects);
 }
 

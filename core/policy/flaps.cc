@@ -87,7 +87,9 @@ void FlapTable::restore(Time now, const std::vector<FlapScore>& scores, Duration
     if (old.left > Duration::zero()) entry.until = now - age + std::min(old.left, rules_.longest);
     entries_[old.node] = entry;
   }
+  ELASTIC_ASSERT(entries_.size() <= scores.size());
   settle(now);
+  check();
 }
 
 void FlapTable::departed(Time now, NodeId node) {

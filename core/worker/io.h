@@ -78,12 +78,13 @@ struct FetchFailed {
   Side side;
 };
 // The save lies in memory, beside the old state. `intact` false: a digest, a length or a file is
-// wrong, or it is not the save that was asked for.
+// wrong, or it is not the save that was asked for. Storage that cannot be read is no broken save.
 struct SaveLoaded {
   RoundId round;
   bool intact = false;
 };
-// Answer to SwapIn. `intact`: the digest matched, and the state is now the resume state.
+// Answer to SwapIn. `intact`: the digest matched, and the state is now the resume state; `progress`
+// came with it, and its cursor passes data::check_cursor (else it is not intact).
 struct SwappedIn {
   RoundId round;
   bool intact = false;
@@ -151,8 +152,8 @@ struct LoadSave {
   RecordNo record;
   StatePoint state;
 };
-// Everything is beside the own state: if its digest is that of `state`, it replaces the own state
-// in one move. Answered by SwappedIn.
+// Everything is beside the own state: if its digest is the one that came with it, and its lineage
+// that of `state`, it replaces the own state in one move. Answered by SwappedIn.
 struct SwapIn {
   RoundId round;
   StatePoint state;
@@ -161,7 +162,9 @@ struct SwapIn {
 struct Initialise {
   RoundId round;
 };
-// Compute the gradient of the own share of a batch. Answered by StepComputed.
+// Compute the gradient of the own share of a batch. Answered by StepComputed. `share` is cut by
+// rank; a runtime that sums by virtual shard takes data::share_by_shards of the same batch instead.
+// A step that is not kept is computed again: whatever looks at samples sees each at least once.
 struct StartStep {
   RoundId round;
   Step step;
@@ -169,7 +172,9 @@ struct StartStep {
   data::Share share;  // positions of the epoch's order
   std::uint32_t rank = 0, world_size = 0;
 };
-// Reduce it, and the flags, with all members. Answered by StepReduced, or not at all.
+// Reduce it, and the flags, with all members, each share weighted by its part of the batch.
+// Answered by StepReduced, or not at all: there is no time-out, a round that breaks is told by
+// Broken.
 struct ReduceStep {
   RoundId round;
   Step step;
@@ -201,7 +206,8 @@ struct StoreShare {
   std::uint32_t rank = 0, world_size = 0;
   bool copied = true;
 };
-// A save under way is of no use any more.
+// A save under way is of no use any more: its round is over, or the last step's takes its place.
+// What was written of it is removed as far as it is the writer's own (PlaceFile).
 struct AbandonSave {};
 struct ArmWorkerTimer {
   WorkerTimer timer;
@@ -233,7 +239,8 @@ struct SaysEdge {
 struct SaysSaveBroken {
   RecordNo record;
 };
-// What it is doing, with every beat of its I/O thread.
+// What it is doing, with every beat of its I/O thread: computing, or anything else, such as waiting
+// for the others. For whom it waits is not told; who does not compute is no suspect.
 struct SaysPulse {
   std::optional<StatePoint> held;
   bool computing = false;

@@ -115,10 +115,10 @@ using RingEffects = std::vector<RingEffect>;
 //     it leaves the buffer alone until everything is sent.
 //  5. Sums are added in the order of ranks along the ring, which is the same in every run of the
 //     same world.
-// When a rank leaves: what it has sent still counts. A rank that gets all chunks is done, even if
-// all others have left meanwhile. A rank that leaves before it is done has a torn buffer: some
-// ranges hold own values, some partial sums, some results. What must outlive a cancelled collective
-// (the state, the gradients for a repetition) is kept elsewhere.
+// When a rank leaves, by the one input cancel(): what it has sent still counts. A rank that gets
+// all chunks is done, even if all others have left meanwhile. A rank that leaves before it is done
+// has a torn buffer: some ranges hold own values, some partial sums, some results. What must
+// outlive a cancelled collective (the state, the gradients for a repetition) is kept elsewhere.
 // Owned by one worker; a plain value, copying it is its snapshot.
 class Ring {
  public:

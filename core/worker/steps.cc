@@ -88,6 +88,8 @@ void Worker::on_reduced(Time now, const StepReduced& reduced, WorkerEffects& eff
     end(effects);
     return;
   }
+  ELASTIC_ASSERT(plan_.batch.epoch == progress_.cursor.epoch);
+  ELASTIC_ASSERT(plan_.batch.first.value == progress_.cursor.consumed);
   committed_ = held_->step;  // everybody was in this reduction, so everybody has the step before
   flags_ = reduced.flags;
   plan_.stats = reduced.stats;

@@ -85,6 +85,7 @@ bool Worker::holds_resume() const { return in_round() && phase_ > Phase::kCatchi
 
 void Worker::end(WorkerEffects& effects) {
   ELASTIC_ASSERT(phase_ != Phase::kEnded);
+  ELASTIC_ASSERT(in_round());  // outside any round it keeps its state
   phase_ = Phase::kEnded;
   planned_for_ = {};
   pending_for_ = {};
@@ -258,6 +259,9 @@ void Worker::state_ready(Time now, WorkerEffects& effects) {
 void Worker::enter_if_ready(Time now, WorkerEffects& effects) {
   const bool early = ELASTIC_MUTANT("entered_before_filled") && entering();
   if ((phase_ != Phase::kConnecting && !early) || !connected_) return;
+  ELASTIC_ASSERT(placed_ >= left_for_);
+  ELASTIC_ASSERT(early || place_.resume.source == ResumePoint::Source::kScratch ||
+                 held_ == place_.resume.state);
   const StatePoint from = place_.resume.state;
   held_ = StatePoint{placed_, from.step, from.lineage};
   committed_ = from.step;
@@ -362,6 +366,12 @@ void Worker::check() const {
   ELASTIC_ASSERT(!pending_for_ || busy());
   ELASTIC_ASSERT(phase_ != Phase::kFetching || parts_ > 0);
   ELASTIC_ASSERT(phase_ != Phase::kApplying || held_->entered == placed_);
+  ELASTIC_ASSERT(!stepping() || connected_);
+  ELASTIC_ASSERT(!stepping() || committed_ <= held_->step);
+  ELASTIC_ASSERT(!stepping() || held_->step.value <= committed_.value + 1);
+  ELASTIC_ASSERT(phase_ != Phase::kFinishing || save_);
+  ELASTIC_ASSERT(phase_ != Phase::kFinished || !save_);
+  progress_.noise.check();
 }
 
 std::uint64_t Worker::digest() const {

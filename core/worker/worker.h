@@ -1,6 +1,19 @@
 // One native worker: one rank of a job whose processes survive changes of membership. It decides
 // which state it holds, when it contributes, and when it must not (design sections 4 and 5).
 //
+// What this machine, with the coordinator, is for: kill, freeze, partition, add or remove anything
+// at any time; no committed step is lost, every sample counts once, and the final weights are bit
+// for bit those of an undisturbed run. That holds for native workers with a constant global batch,
+// whose runtime sums exactly and in any order, as long as one live worker holds the newest
+// committed state (docs/assumptions.md says what is left of it otherwise).
+//
+// Who finishes a reduction knows that all members had the step before, so that it is committed.
+// Once a member has left, its round can finish no step beyond the one that this member was in:
+// members differ by one step at most. The last step is followed by no reduction; its save, which
+// needs the share of every member, is the barrier. An order to leave that is announced rides as a
+// flag in the reductions, so that all stop after the same step; a round that breaks is told by
+// message, all around the ring, so that nobody learns it by a time-out.
+//
 // Alternatives rejected: a worker that asks the coordinator before each step (a round trip a step);
 // a lease that pauses it (every frame, share and record carries its round, and is refused when
 // superseded); a member list in every worker (it knows its two neighbours, so that a change costs
@@ -36,11 +49,15 @@ enum StepFlag : std::uint32_t {
 // Invariants:
 //  1. Applied means: all buckets of the step were reduced. A cancelled step leaves no torn state.
 //  2. It contributes to nothing below the round that it has left for, and enters no such round.
-//  3. `held` changes only by applying, by swapping in a state whose digest matches, and by
-//  entering.
+//  3. `held` changes only by applying, by swapping in a state whose digest matches, by entering,
+//     and by taking a place in a round that starts from scratch. What is fetched or loaded lies
+//     beside it until then.
 //  4. It has entered a round only when it holds that round's resume state.
 //  5. It is never in the middle of applying or swapping when it leaves: an order to leave waits.
-//  6. Past its orphan bound it applies nothing, and ends.
+//  6. Past its orphan bound, looked at before each step is applied, it finishes none, and ends.
+//     Outside any round it keeps its state for as long as it takes.
+//  7. Saving keeps it only for the copy. While a member still writes its share of an older save,
+//     no newer one is begun, but for the last.
 class Worker {
  public:
   enum class Phase : std::uint8_t {
@@ -81,7 +98,8 @@ class Worker {
   // Holds the resume state of the round that it is placed in: may serve fills.
   bool holds_resume() const;
   std::uint32_t rank() const { return rank_; }
-  // Newest step known to be committed: every member of its round holds it.
+  // Newest step known to be committed; on entering a round, the step that it resumes from, although
+  // other members may still be filled with it.
   Step committed() const { return committed_; }
 
   void check() const;
