@@ -149,6 +149,7 @@ class Coordinator {
   bool counted_before(const FailureReport& failure, const JournalView& view) const;
 
   // decisions.cc: what follows.
+  void evaluate_soon(Time now, JournalClient& journal, Effects& effects);
   void evaluate(Time now, JournalClient& journal, Effects& effects);
   void mark_lost(Time now, const JournalView& view, Effects& effects);
   void count_heard(Time now);
@@ -219,17 +220,18 @@ class Coordinator {
 
   policy::FlapTable flaps_;
   policy::HealthWatch health_;
-  bool too_few_ = false;        // for longer than the grace: the job is to end
-  bool mute_ = false;           // too few are heard to acknowledge anybody
-  std::set<NodeId> announced_;  // members of the newest World that have said that they leave
-  std::set<NodeId> departed_;   // members of it that have left without a word, counted once each
-  Duration ran_{};              // for so long every member was in the round that is being left
-  Duration step_length_{};      // measured in the newest World; zero: not yet
-  Step running_from_;           // newest step when every member had entered
-  Duration pause_{};            // measured for the newest World; zero: not yet
-  bool adopted_ = false;        // the newest World was recorded by another
-  Time asked_at_{};             // kForming: since when
-  Duration asking_{};           // from then to the record, if that was an announced change
+  bool too_few_ = false;          // for longer than the grace: the job is to end
+  bool evaluating_soon_ = false;  // at the next kTick, which is close
+  bool mute_ = false;             // too few are heard to acknowledge anybody
+  std::set<NodeId> announced_;    // members of the newest World that have said that they leave
+  std::set<NodeId> departed_;     // members of it that have left without a word, counted once each
+  Duration ran_{};                // for so long every member was in the round that is being left
+  Duration step_length_{};        // measured in the newest World; zero: not yet
+  Step running_from_;             // newest step when every member had entered
+  Duration pause_{};              // measured for the newest World; zero: not yet
+  bool adopted_ = false;          // the newest World was recorded by another
+  Time asked_at_{};               // kForming: since when
+  Duration asking_{};             // from then to the record, if that was an announced change
 };
 
 }  // namespace elastic

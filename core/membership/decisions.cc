@@ -48,6 +48,7 @@ FormingView Coordinator::forming_view(Time now, const JournalView& view) const {
 
 void Coordinator::evaluate(Time now, JournalClient& journal, Effects& effects) {
   if (!leading()) return;
+  evaluating_soon_ = false;
   const JournalView& view = journal.view();
   mark_lost(now, view, effects);
   count_heard(now);
@@ -81,8 +82,8 @@ void Coordinator::mark_lost(Time now, const JournalView& view, Effects& effects)
     }
     // Forget who has been away for longer than any bound that counts from its last acknowledgement.
     const bool old = now - peer.heard > 2 * with_drift(timeouts_.orphan);
-    const bool member = view.world && index_of(*view.world, it->first) < view.world->members.size();
-    if (peer.lost && old && !member && peer.sits_out_until <= now) {
+    const bool gone = peer.lost && old && peer.sits_out_until <= now;
+    if (gone && !(view.world && index_of(*view.world, it->first) < view.world->members.size())) {
       awaiting_.erase(it->first);
       it = peers_.erase(it);
     } else {
@@ -287,22 +288,22 @@ void Coordinator::sit_out_deaf(Time now, const std::vector<Member>& members) {
 bool Coordinator::joiner(Time now, const Peer& peer, const World& world) const {
   if (peer.lost || peer.leaving || peer.sits_out_until > now) return false;
   if (peer.suppressed_until > now) return false;
-  const std::size_t at = index_of(world, peer.beat.from.node);
-  if (at < world.members.size()) return false;
-  if (job_.workers == WorkerKind::kForeign)
-    return peer.beat.state == AgentState::kWaiting || peer.beat.state == AgentState::kLeft;
-  return peer.beat.state == AgentState::kPrepared || peer.beat.state == AgentState::kLeft;
+  const AgentState idle =
+      job_.workers == WorkerKind::kForeign ? AgentState::kWaiting : AgentState::kPrepared;
+  if (peer.beat.state != idle && peer.beat.state != AgentState::kLeft) return false;
+  return index_of(world, peer.beat.from.node) == world.members.size();
 }
 
 // Keeps the times of the first and the newest joiner, from which the last call counts.
 void Coordinator::note_joiners(Time now, const JournalView& view) {
   const FormingView seen = forming_view(now, view);
+  const bool forming = phase_ == Phase::kForming;
+  const MemberIndex members(forming && view.world ? &*view.world : nullptr);
   for (const auto& [node, peer] : peers_) {
-    const bool is_new = phase_ == Phase::kForming
-                            ? is_in(seen, peer) && (!view.world || index_of(*view.world, node) ==
-                                                                       view.world->members.size())
-                            : joiner(now, peer, *view.world);
-    if (!is_new || joined_.contains(node)) continue;
+    if (joined_.contains(node)) continue;
+    const bool is_new =
+        forming ? is_in(seen, peer) && !members.of(node) : joiner(now, peer, *view.world);
+    if (!is_new) continue;
     if (joined_.empty() && phase_ == Phase::kRunning) forming_since_ = now;
     joined_.insert(node);
     last_join_ = now;

@@ -222,17 +222,17 @@ std::optional<ResumeChoice> choose_resume(const FormingView& view,
 
 namespace {
 
+MemberIndex members_of(const FormingView& view) {
+  return MemberIndex(view.journal.world ? &*view.journal.world : nullptr);
+}
+
 // Members of the last World first and in their order, then holders, then the others by node: so
 // that survivors keep their relative rank and spares never displace holders of state.
 std::vector<const Peer*> in_order(const FormingView& view, std::vector<const Peer*> in,
                                   const ResumeChoice& choice) {
+  const MemberIndex members = members_of(view);
   const auto place = [&](const Peer* peer) {
-    std::size_t index = SIZE_MAX;
-    if (view.journal.world) {
-      const World& world = *view.journal.world;
-      const std::size_t at = index_of(world, peer->beat.from.node);
-      if (at < world.members.size()) index = at;
-    }
+    std::size_t index = members.of(peer->beat.from.node).value_or(SIZE_MAX);
     const bool holds = choice.resume.source == ResumePoint::Source::kHolders && peer->beat.held &&
                        peer->beat.held->entered == choice.resume.state.entered;
     const bool first = index != SIZE_MAX || holds;
@@ -253,13 +253,6 @@ std::size_t usable(const JobConfig& job, std::size_t nodes) {
 bool holds_resume(const Peer& peer, const ResumePoint& resume) {
   return resume.source != ResumePoint::Source::kHolders ||
          (peer.beat.held && *peer.beat.held == resume.state);
-}
-
-bool was_member(const FormingView& view, AgentId agent) {
-  if (!view.journal.world) return false;
-  const World& world = *view.journal.world;
-  const std::size_t at = index_of(world, agent.node);
-  return at < world.members.size() && world.members[at].agent == agent;
 }
 
 // How long, and for what, the decision waits for nodes that are not in.
@@ -287,12 +280,13 @@ Call who_may_come(const FormingView& view, bool full) {
       call.wait_until(view.lead_return + view.timeouts.lost_after, WaitReason::kMembersLeave);
     }
   }
+  const MemberIndex members = members_of(view);
   for (const auto& [node, peer] : view.peers) {
     if (peer.lost || leaving_soon(peer, view.now) || peer.sits_out_until > view.now) continue;
     if (peer.suppressed_until > view.now) continue;
     const AgentState state = peer.beat.state;
     if (is_in(view, peer) || state == AgentState::kEnded) continue;
-    const bool member = was_member(view, peer.beat.from);
+    const bool member = members.has(peer.beat.from);
     const bool starting =
         state == AgentState::kCleaning || (is_native(view) && state == AgentState::kWaiting);
     if (starting) {
@@ -352,10 +346,11 @@ Forming close(const FormingView& view, const std::vector<const Peer*>& in, Resum
   }
   Forming forming;
   forming.resume = std::move(choice);
+  const MemberIndex members = members_of(view);
   bool twice = ELASTIC_MUTANT("join_counted_twice") && chosen.size() < view.job.max_nodes;
   for (const Peer* peer : chosen) {
     forming.members.push_back({peer->beat.from, peer->beat.workers});
-    if (!twice || was_member(view, peer->beat.from)) continue;
+    if (!twice || members.has(peer->beat.from)) continue;
     twice = false;
     forming.members.push_back(forming.members.back());
   }

@@ -1,5 +1,7 @@
 #include "core/membership/records.h"
 
+#include <algorithm>
+
 #include "core/assert.h"
 
 namespace elastic {
@@ -18,6 +20,27 @@ std::size_t index_of(const World& world, NodeId node) {
     if (world.members[i].agent.node == node) return i;
   }
   return world.members.size();
+}
+
+MemberIndex::MemberIndex(const World* world) : world_(world) {
+  if (world == nullptr) return;
+  by_node_.reserve(world->members.size());
+  for (std::size_t i = 0; i < world->members.size(); ++i) {
+    by_node_.emplace_back(world->members[i].agent.node, i);
+  }
+  std::sort(by_node_.begin(), by_node_.end());  // of a node twice, the first counts
+}
+
+std::optional<std::size_t> MemberIndex::of(NodeId node) const {
+  const auto at =
+      std::lower_bound(by_node_.begin(), by_node_.end(), std::pair(node, std::size_t{0}));
+  if (at == by_node_.end() || at->first != node) return std::nullopt;
+  return at->second;
+}
+
+bool MemberIndex::has(AgentId agent) const {
+  const auto index = of(agent.node);
+  return index && world_->members[*index].agent == agent;
 }
 
 }  // namespace elastic

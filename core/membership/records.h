@@ -2,8 +2,11 @@
 // takes part in that: who writes later, or believes that it still leads, finds its number taken.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -204,5 +207,19 @@ std::uint32_t first_rank(const World& world, std::size_t index);
 std::uint32_t world_size(const World& world);
 // Index of `node` in members, or members.size().
 std::size_t index_of(const World& world, NodeId node);
+
+// The same for whoever asks for many nodes: O(N log N) to make, O(log N) to ask. It refers to
+// `world`, which must outlive it; nullptr: there are no members.
+class MemberIndex {
+ public:
+  explicit MemberIndex(const World* world);
+  std::optional<std::size_t> of(NodeId node) const;
+  // This very life of the node is a member.
+  bool has(AgentId agent) const;
+
+ private:
+  const World* world_;
+  std::vector<std::pair<NodeId, std::size_t>> by_node_;
+};
 
 }  // namespace elastic

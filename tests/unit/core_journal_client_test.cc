@@ -55,6 +55,30 @@ TEST(JournalClient, takes_the_answer_of_a_read_that_it_has_repeated) {
   at.client->check();
 }
 
+TEST(JournalClient, an_answer_of_no_journal_says_nothing) {
+  Client at;
+  const std::uint64_t ticket = at.client->read(at.now, false, at.effects);
+  const JournalAsk ask = at.asked().at(0);
+  JournalAnswer reply;
+  reply.request = ask.request;
+  reply.outcome = JournalAnswer::Outcome::kRead;
+  const JournalEvent nothing = at.client->on_answer(at.now, reply, at.effects);
+  EXPECT_EQ(nothing.read_done, 0U);
+  EXPECT_FALSE(nothing.news);
+  at.client->check();
+  EXPECT_EQ(at.answer(ask, JournalAnswer::Outcome::kRead).read_done, ticket);
+}
+
+TEST(JournalClient, requests_of_two_lives_of_a_node_have_different_numbers) {
+  Client one;
+  Client other;
+  other.client.emplace(other.job, other.timeouts);
+  other.client->start(AgentId{NodeId{1}, AgentLife{2}}, 12);
+  one.client->read(one.now, false, one.effects);
+  other.client->read(other.now, false, other.effects);
+  EXPECT_NE(one.asked().at(0).request, other.asked().at(0).request);
+}
+
 TEST(JournalClient, a_repeated_read_covers_no_more_than_its_first_asking) {
   Client at;
   const std::uint64_t early = at.client->read(at.now, false, at.effects);
