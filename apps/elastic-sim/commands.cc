@@ -21,6 +21,7 @@
 #include "chaos/run/run.h"
 #include "chaos/run/verify.h"
 #include "chaos/scenario/scenario.h"
+#include "chaos/scenario/schema.h"
 #include "transport/sim/world.h"
 
 namespace elastic::app {
@@ -196,6 +197,11 @@ int describe_trace(const Options& options) {
     return kBadInput;
   }
   out(chaos::describe(*trace));
+  return 0;
+}
+
+int print_schema() {
+  out(chaos::scenario_schema());
   return 0;
 }
 

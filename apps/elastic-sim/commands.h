@@ -11,6 +11,7 @@ int validate(const Options& options);
 int explain(const Options& options);
 int describe_trace(const Options& options);
 int shrink(const Options& options);
+int print_schema();
 // For the second process of --verify.
 int print_window(const Options& options);
 

@@ -40,6 +40,8 @@ int act(const Options& options) {
       return describe_trace(options);
     case Action::kShrink:
       return shrink(options);
+    case Action::kSchema:
+      return print_schema();
     case Action::kRun:
       break;
   }

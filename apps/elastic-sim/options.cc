@@ -118,6 +118,9 @@ void add_subcommands(CLI::App& app, Options& options, Texts& texts) {
   trace->add_option("FILE", texts.file, "a trace file")->required();
   trace->callback([&options] { options.action = Action::kTrace; });
 
+  app.add_subcommand("schema", "print the JSON Schema of scenarios, for editors")
+      ->callback([&options] { options.action = Action::kSchema; });
+
   CLI::App* shrink = app.add_subcommand("shrink", "find the smallest plan that still fails");
   shrink->add_option("FILE", texts.file, "a scenario file")->required();
   add_seed(*shrink, texts);
@@ -212,7 +215,8 @@ std::variant<Options, Ending> parse_options(int argc, char** argv) {
     return bad(error.what());
   }
   if (std::optional<Ending> ending = settle(options, texts)) return *ending;
-  if (options.files.empty()) return Ending{.text = app.help(), .status = 2};
+  const bool lacking = options.files.empty() && options.action != Action::kSchema;
+  if (lacking) return Ending{.text = app.help(), .status = 2};
   return options;
 }
 

@@ -11,11 +11,11 @@
 
 namespace elastic::app {
 
-enum class Action : std::uint8_t { kRun, kValidate, kExplain, kTrace, kShrink };
+enum class Action : std::uint8_t { kRun, kValidate, kExplain, kTrace, kShrink, kSchema };
 
 struct Options {
   Action action = Action::kRun;
-  std::vector<std::string> files;  // exactly one, but for validate
+  std::vector<std::string> files;  // exactly one, but for validate (any) and schema (none)
 
   std::uint64_t seed = 1;
   std::optional<chaos::SeedRange> seeds;

@@ -16,18 +16,25 @@ struct MetricInfo {
   std::string_view key;
   Metric metric;
   Unit unit;
+  std::string_view words;
 };
 
 constexpr std::array<MetricInfo, 9> kMetrics{{
-    {"finishes_within", Metric::kFinishesWithin, Unit::kDuration},
-    {"goodput", Metric::kGoodput, Unit::kShare},
-    {"steps_lost", Metric::kStepsLost, Unit::kCount},
-    {"lost_steps", Metric::kStepsLost, Unit::kCount},
-    {"steps_redone", Metric::kStepsRedone, Unit::kCount},
-    {"recovery_p99", Metric::kRecoveryP99, Unit::kDuration},
-    {"recovery_max", Metric::kRecoveryMax, Unit::kDuration},
-    {"cost", Metric::kCost, Unit::kMoney},
-    {"rounds", Metric::kRounds, Unit::kCount},
+    {"finishes_within", Metric::kFinishesWithin, Unit::kDuration,
+     "The job succeeds within this, as in 9h."},
+    {"goodput", Metric::kGoodput, Unit::kShare,
+     "Steps that count, of those that the same machines could do undisturbed, as in \">= 90%\"."},
+    {"steps_lost", Metric::kStepsLost, Unit::kCount,
+     "Committed steps that had to be done again, as in \"== 0\"."},
+    {"lost_steps", Metric::kStepsLost, Unit::kCount, "Another name of steps_lost."},
+    {"steps_redone", Metric::kStepsRedone, Unit::kCount,
+     "Steps done again, in whole or in part, as in \"<= 10\"."},
+    {"recovery_p99", Metric::kRecoveryP99, Unit::kDuration,
+     "From what stops training to the next step begun, at the 99th percentile, as in \"<= 30s\"."},
+    {"recovery_max", Metric::kRecoveryMax, Unit::kDuration,
+     "The same at its longest, as in \"<= 2min\"."},
+    {"cost", Metric::kCost, Unit::kMoney, "Of all machines until the end, as in \"<= $240\"."},
+    {"rounds", Metric::kRounds, Unit::kCount, "Memberships that were formed, as in \"<= 20\"."},
 }};
 
 struct ComparisonInfo {
@@ -70,6 +77,20 @@ Parsed<std::int64_t> parse_value(Unit unit, std::string_view text) {
   return static_cast<std::int64_t>(*value);
 }
 
+std::string value_pattern(Unit unit) {
+  switch (unit) {
+    case Unit::kDuration:
+      return unsigned_duration_pattern();
+    case Unit::kShare:
+      return share_pattern(true);
+    case Unit::kMoney:
+      return money_pattern();
+    case Unit::kCount:
+      break;
+  }
+  return count_pattern(0, 999'999'999'999'999'999);
+}
+
 std::string value_text(Unit unit, std::int64_t value) {
   switch (unit) {
     case Unit::kDuration:
@@ -108,6 +129,26 @@ std::vector<std::string_view> metric_names() {
   std::vector<std::string_view> names;
   for (const MetricInfo& one : kMetrics) names.push_back(one.key);
   return names;
+}
+
+std::string_view metric_words(std::string_view key) {
+  for (const MetricInfo& one : kMetrics) {
+    if (one.key == key) return one.words;
+  }
+  return "";
+}
+
+std::string expectation_pattern(std::string_view key) {
+  for (const MetricInfo& one : kMetrics) {
+    if (one.key != key) continue;
+    if (one.metric == Metric::kFinishesWithin) return "(?:<=)? *" + value_pattern(one.unit);
+    std::string signs;
+    for (const ComparisonInfo& sign : kComparisons) {
+      signs += fmt::format("{}{}", signs.empty() ? "" : "|", sign.sign);
+    }
+    return fmt::format("(?:{}) *{}", signs, value_pattern(one.unit));
+  }
+  return "";
 }
 
 Parsed<Expectation> parse_expectation(std::string_view key, std::string_view text) {

@@ -37,6 +37,11 @@ std::string_view name(Metric metric);
 // All keys; `lost_steps` is another name of steps_lost.
 std::vector<std::string_view> metric_names();
 
+// What a key of metric_names() means, and how what stands behind it is spelt: a regular expression
+// without ^ and $.
+std::string_view metric_words(std::string_view key);
+std::string expectation_pattern(std::string_view key);
+
 // Reads what stands behind the key: `9h`, `">= 90%"`, `"== 0"`.
 Parsed<Expectation> parse_expectation(std::string_view key, std::string_view text);
 // The reverse: `>= 90%`.

@@ -12,6 +12,8 @@ namespace {
 
 using sim::FaultKind;
 
+constexpr std::string_view kElsewhere;  // lines are described in fault_schema.cc
+
 Parsed<LengthRange> parse_lengths(std::string_view text) {
   const std::size_t dots = text.find("..");
   const Parsed<Duration> low = parse_duration(text.substr(0, dots));
@@ -89,25 +91,25 @@ class LineReader {
     const Bounds within{0, world_.horizon.count()};
     if (entry_.form == FaultForm::kSwarm) {
       if (section_.need("mean_between") != nullptr) {
-        section_.duration("mean_between", entry_.every, kSomeLength);
+        section_.duration("mean_between", entry_.every, kElsewhere, kSomeLength);
       }
     } else if (section_.take("every") != nullptr) {
       entry_.form = FaultForm::kRandom;
-      section_.duration("every", entry_.every, kSomeLength);
-      section_.choice("chance", entry_.regular, {{"random", false}, {"regular", true}});
+      section_.duration("every", entry_.every, kElsewhere, kSomeLength);
+      section_.choice("chance", entry_.regular, kElsewhere, {{"random", false}, {"regular", true}});
     } else {
       if (section_.take("at") == nullptr) {
         section_.wrong(line_, "says neither when (\"at\") nor how often (\"every\")");
       }
-      section_.duration("at", entry_.at, within);
+      section_.duration("at", entry_.at, kElsewhere, within);
       return;
     }
     if (section_.take("at") != nullptr) {
       section_.wrong(*section_.take("at"),
                      "a random fault has no \"at\"; write \"from\" and \"until\"");
     }
-    section_.duration("from", entry_.from, within);
-    section_.duration("until", entry_.until, within);
+    section_.duration("from", entry_.from, kElsewhere, within);
+    section_.duration("until", entry_.until, kElsewhere, within);
     check_span();
   }
 
@@ -223,7 +225,7 @@ class LineReader {
       const auto text = section_.text_of(*found, "a duration");
       if (text) check_length(*found, *text);
     }
-    if (entry_.kind == FaultKind::kReclaim) section_.duration("notice", entry_.notice);
+    if (entry_.kind == FaultKind::kReclaim) section_.duration("notice", entry_.notice, kElsewhere);
   }
 
   void check_length(const Tree& tree, std::string_view text) {

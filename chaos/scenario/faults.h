@@ -63,6 +63,7 @@ struct KindInfo {
   std::uint32_t swarm_weight;  // how often a swarm takes it; 0: never
   DrawRange length_ms;
   DrawRange value;
+  std::string_view words;  // what happens
 };
 
 const KindInfo& info(sim::FaultKind kind);
@@ -72,6 +73,13 @@ std::vector<std::string_view> kind_names();  // including `swarm` and `freeze`
 
 // The key, text and bounds of a kind's number.
 std::string_view value_key(ValueUnit unit);
+// Inclusive, in nanoseconds, millionths, or plain.
+struct ValueBounds {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  std::string_view words;
+};
+ValueBounds value_bounds(ValueUnit unit);
 Parsed<std::int64_t> parse_value(ValueUnit unit, std::string_view text);
 std::string value_text(ValueUnit unit, std::int64_t value);
 

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <nlohmann/json.hpp>
 
-#include "chaos/availability/market.h"
 #include "chaos/scenario/models.h"
+#include "chaos/scenario/schema_texts.h"
 
 namespace elastic::chaos {
 namespace {
@@ -19,12 +19,16 @@ constexpr Bounds kStateSize{1, std::int64_t{1} << 50};  // a pebibyte
 constexpr Bounds kComputeTime{0, std::int64_t{86'400} * 1'000'000'000};
 
 void nodes_keys(Section& job, Scenario& scenario) {
-  if (job.reading() && job.need("nodes") == nullptr) return;
-  Section nodes = job.open("nodes");
-  const bool complete =
-      !nodes.reading() || (nodes.need("min") != nullptr && nodes.need("max") != nullptr);
-  nodes.count("min", scenario.job.min_nodes, {1, kMaxMachines});
-  nodes.count("max", scenario.job.max_nodes, {1, kMaxMachines});
+  if (!job.require("nodes")) return;
+  Section nodes = job.open("nodes", "How many machines the job may train on.");
+  const bool least = nodes.require("min");
+  const bool complete = nodes.require("max") && least;
+  nodes.count("min", scenario.job.min_nodes,
+              "With fewer machines nobody trains; those who are left keep the state and wait.",
+              {1, kMaxMachines});
+  nodes.count("max", scenario.job.max_nodes,
+              "With more machines the rest are spares: they start their programs and wait.",
+              {1, kMaxMachines});
   if (nodes.reading() && complete && scenario.job.min_nodes > scenario.job.max_nodes) {
     nodes.errors().add(
         nodes.place_of("min"),
@@ -34,13 +38,17 @@ void nodes_keys(Section& job, Scenario& scenario) {
 }
 
 void model_numbers(Section& model, Scenario& scenario) {
-  if (model.reading()) {
-    for (const char* key : {"compute_per_sample", "gradient", "state"}) model.need(key);
-  }
-  model.duration("compute_per_sample", scenario.model.compute_per_sample, kComputeTime);
-  model.duration("step_overhead", scenario.model.step_overhead, kComputeTime);
-  model.size("gradient", scenario.model.gradient_bytes, kStateSize);
-  model.size("state", scenario.model.state_bytes, kStateSize);
+  for (const char* key : {"compute_per_sample", "gradient", "state"}) model.require(key);
+  model.duration("compute_per_sample", scenario.model.compute_per_sample,
+                 "What one sample takes on one worker, forward and backward.", kComputeTime);
+  model.duration("step_overhead", scenario.model.step_overhead,
+                 "What a step takes on top of that, whatever the size of the batch.", kComputeTime);
+  model.size("gradient", scenario.model.gradient_bytes,
+             "What is reduced among all workers in each step.", kStateSize);
+  model.size("state", scenario.model.state_bytes,
+             "Weights and what the optimiser keeps: what a machine that joins is filled with, and "
+             "what a save writes.",
+             kStateSize);
   if (model.reading() &&
       scenario.model.compute_per_sample + scenario.model.step_overhead == Duration{}) {
     model.errors().add(model.place_of("compute_per_sample"), "a step that takes no time");
@@ -48,12 +56,27 @@ void model_numbers(Section& model, Scenario& scenario) {
   model.finish();
 }
 
+void describe_model(Section& job, Scenario& scenario) {
+  job.require("model");
+  Json numbers = Json::object();
+  Section model(numbers);
+  model_numbers(model, scenario);
+  Json either = Json::object();
+  either["anyOf"] = {choice_schema(model_names()), std::move(numbers)};
+  job.describe("model",
+               "What a step costs and how large things are: a preset with measured times, or times "
+               "of your own.",
+               either);
+}
+
 void model_keys(Section& job, Scenario& scenario) {
-  if (!job.reading()) {
+  constexpr std::string_view kWords = "Times of your own.";
+  if (job.describing()) return describe_model(job, scenario);
+  if (job.writing()) {
     if (!scenario.model.preset.empty()) {
       job.out().add("model", Tree::scalar(scenario.model.preset));
     } else {
-      Section model = job.open("model");
+      Section model = job.open("model", kWords);
       model_numbers(model, scenario);
     }
     return;
@@ -61,7 +84,7 @@ void model_keys(Section& job, Scenario& scenario) {
   const Tree* found = job.need("model");
   if (found == nullptr) return;
   if (found->kind == Tree::Kind::kMap) {
-    Section model = job.open("model");
+    Section model = job.open("model", kWords);
     return model_numbers(model, scenario);
   }
   const auto text = job.text_of(*found,
@@ -82,12 +105,28 @@ void model_keys(Section& job, Scenario& scenario) {
                                                             either(model_names()))));
 }
 
+Json requires_key(const char* key) { return Json{{"required", {key}}}; }
+
+// Holds where `key` is one of `values`.
+Json where(const char* key, const std::vector<std::string_view>& values) {
+  Json out = requires_key(key);
+  out["properties"][key]["enum"] = values;
+  return out;
+}
+
 // A length of work: steps, or epochs of a dataset.
 void length_keys(Section& job, Scenario& scenario) {
-  job.count("dataset", scenario.dataset, {1, kMostSamples});
-  job.count("epochs", scenario.epochs, {1, kMostSteps});
-  job.count("steps", scenario.steps, {1, kMostSteps});
-  job.count("global_batch", scenario.training.global_batch, {1, kMostSamples});
+  job.count("dataset", scenario.dataset, "Samples of one epoch.", {1, kMostSamples});
+  job.count("epochs", scenario.epochs, "How long to train: so often over the dataset.",
+            {1, kMostSteps});
+  job.count("steps", scenario.steps, "How long to train: so many steps, instead of epochs.",
+            {1, kMostSteps});
+  job.count("global_batch", scenario.training.global_batch,
+            "Samples of one step, over all workers together.", {1, kMostSamples});
+  if (job.describing()) {
+    job.describe_rule({{"oneOf", {requires_key("steps"), requires_key("epochs")}}});
+    job.describe_rule({{"if", requires_key("epochs")}, {"then", requires_key("dataset")}});
+  }
   if (!job.reading()) return;
   if (scenario.steps && scenario.epochs) {
     job.errors().add(job.place_of("epochs"), "both steps and epochs; write one of them");
@@ -106,12 +145,24 @@ void length_keys(Section& job, Scenario& scenario) {
 void batch_keys(Section& job, Scenario& scenario) {
   sim::TrainingModel& training = scenario.training;
   job.choice("batch_mode", training.batch_mode,
+             "What the batch does when the number of workers changes: stays the same, or follows "
+             "it, with the learning rate after it (linear, sqrt, or adascale by the noise of the "
+             "gradients).",
              {{"constant", policy::BatchMode::kConstant},
               {"linear", policy::BatchMode::kLinear},
               {"sqrt", policy::BatchMode::kSqrt},
               {"adascale", policy::BatchMode::kAdaScale}});
-  job.count("reference_world", training.reference_world, {0, kMostWorkers * kMaxMachines});
-  job.count("ramp_steps", training.ramp_steps, {0, kMostSteps});
+  job.count("reference_world", training.reference_world,
+            "The number of workers that global_batch was chosen for; 0: as many as there may be.",
+            {0, kMostWorkers * kMaxMachines});
+  job.count("ramp_steps", training.ramp_steps,
+            "A learning rate that changes gets there in so many steps.", {0, kMostSteps});
+  if (job.describing()) {
+    Json none = Json::object();
+    none["properties"] = {{"epochs", false}, {"workers", {{"const", "native"}}}};
+    job.describe_rule(
+        {{"if", where("batch_mode", {"linear", "sqrt", "adascale"})}, {"then", std::move(none)}});
+  }
   if (!job.reading() || training.batch_mode == policy::BatchMode::kConstant) return;
   if (scenario.job.workers == WorkerKind::kForeign) {
     job.errors().add(job.place_of("batch_mode"),
@@ -125,8 +176,16 @@ void batch_keys(Section& job, Scenario& scenario) {
 }
 
 void interval_key(Section& checkpoint, CheckpointOptions& options) {
+  constexpr std::string_view kWords =
+      "Between two saves: a length of time, never (the last step is saved all the same), or auto: "
+      "from what a save costs and how often the markets take machines.";
   const bool special = options.interval != SaveInterval::kFixed;
-  if (!checkpoint.reading()) {
+  if (checkpoint.describing()) {
+    Json schema = text_schema("auto|never|" + positive(duration_pattern()));
+    schema["default"] = duration_text(options.every);
+    return checkpoint.describe("every", kWords, schema);
+  }
+  if (checkpoint.writing()) {
     const std::string text = !special ? duration_text(options.every)
                              : options.interval == SaveInterval::kAuto ? "auto"
                                                                        : "never";
@@ -139,78 +198,143 @@ void interval_key(Section& checkpoint, CheckpointOptions& options) {
   } else if (found != nullptr && found->kind == Tree::Kind::kScalar && found->text == "never") {
     options.interval = SaveInterval::kNever;
   } else {
-    checkpoint.duration("every", options.every, kSomeLength);
+    checkpoint.duration("every", options.every, kWords, kSomeLength);
   }
 }
 
 void checkpoint_keys(Section& job, Scenario& scenario) {
-  Section checkpoint = job.open("checkpoint");
+  Section checkpoint = job.open("checkpoint", "When and where the state is saved.");
   interval_key(checkpoint, scenario.checkpoint);
-  checkpoint.size("size", scenario.checkpoint.size_bytes, kStateSize);
-  checkpoint.rate("bandwidth", scenario.training.storage_bytes_per_second);
-  checkpoint.duration("copy_stall", scenario.training.copy_stall);
-  checkpoint.count("keep", scenario.job.keep_saves, {0, kMostSaves});
+  checkpoint.size("size", scenario.checkpoint.size_bytes,
+                  "Of the state, in the place of the model's.", kStateSize);
+  checkpoint.rate("bandwidth", scenario.training.storage_bytes_per_second,
+                  "Of the storage, shared by all who save and load.");
+  checkpoint.duration("copy_stall", scenario.training.copy_stall,
+                      "Training stands still for so long while the state is copied for a save.");
+  checkpoint.count("keep", scenario.job.keep_saves,
+                   "So many saves stay; older ones are deleted once a newer one was read back. "
+                   "0: all stay, and none is read back.",
+                   {0, kMostSaves});
   checkpoint.finish();
 }
 
 void bounds_keys(Section& job, DeclaredBounds& declared) {
-  Section bounds = job.open("bounds");
-  bounds.duration("round_trip", declared.round_trip, kSomeLength);
-  bounds.duration("journal", declared.journal, kSomeLength);
-  bounds.duration("pause", declared.pause, kSomeLength);
-  bounds.duration("start_up", declared.start_up, kSomeLength);
-  bounds.duration("transfer_stall", declared.transfer_stall, kSomeLength);
-  bounds.duration("step", declared.step, kSomeLength);
+  Section bounds =
+      job.open("bounds", "What holds where nothing is broken; time-outs are derived from these.");
+  bounds.duration("round_trip", declared.round_trip, "A message and its answer take at most this.",
+                  kSomeLength);
+  bounds.duration("journal", declared.journal, "One append or read of the journal, at most.",
+                  kSomeLength);
+  bounds.duration("pause", declared.pause, "A healthy process stands still for at most this.",
+                  kSomeLength);
+  bounds.duration("start_up", declared.start_up, "A program is ready after at most this.",
+                  kSomeLength);
+  bounds.duration("transfer_stall", declared.transfer_stall,
+                  "A fill or a load that shows no progress for longer is broken.", kSomeLength);
+  bounds.duration("step", declared.step, "A worker computes one step in at most this.",
+                  kSomeLength);
   bounds.finish();
 }
 
 void membership_keys(Section& job, JobConfig& config) {
-  job.duration("detection_target", config.detection_target, kSomeLength);
-  job.duration("orphan_bound", config.orphan_bound, kSomeLength);
-  job.duration("journal_lost_after", config.journal_lost_after, kSomeLength);
-  job.duration("last_call", config.last_call);
-  job.duration("last_call_cap", config.last_call_cap);
-  job.duration("join_timeout", config.join_timeout, kSomeLength);
+  job.duration("detection_target", config.detection_target,
+               "A lost machine is noticed within this. Shorter finds losses sooner and sends more "
+               "heartbeats (four in this time); too short takes slow machines for lost.",
+               kSomeLength);
+  job.duration("orphan_bound", config.orphan_bound,
+               "Workers that nobody coordinates keep the state for so long, then end themselves. "
+               "Longer than the job may be without its coordinator and below its minimum, or steps "
+               "since the last save are lost. Default: 5min, or six leases if that is more.",
+               kSomeLength);
+  job.duration("journal_lost_after", config.journal_lost_after,
+               "With a hosted journal: the job is over after so long without it.", kSomeLength);
+  job.duration("last_call", config.last_call,
+               "Before a round forms, wait this long for more machines, from the last that came.");
+  job.duration("last_call_cap", config.last_call_cap,
+               "And never longer than this from the first. Longer than programs take to start, or "
+               "the first round forms without the late ones.");
+  job.duration("join_timeout", config.join_timeout,
+               "A machine gives up after waiting this long for a round. Default: never.",
+               kSomeLength);
   job.choice("growth", config.growth,
+             "When machines that come change a running round: always, never (they wait for the "
+             "next loss), or when the time saved exceeds the pause.",
              {{"always", Growth::kAlways}, {"never", Growth::kNever}, {"pays", Growth::kPays}});
-  job.duration("cool_down", config.cool_down);
-  job.duration("resize_deadline", config.resize_deadline, kSomeLength);
+  job.duration("cool_down", config.cool_down,
+               "Who has spoilt the forming of a round (did not enter it, or could not be reached) "
+               "sits out for this long.");
+  job.duration("resize_deadline", config.resize_deadline,
+               "Who has not stopped at the end of a step by then is told to leave at once.",
+               kSomeLength);
   job.choice(
       "restart_policy", config.restart_policy,
+      "Which ends of a worker count against max_restarts: every one but success, or only exit "
+      "codes 1 to 127 (signals are then the machine's doing).",
       {{"any_failure", RestartPolicy::kAnyFailure}, {"exit_code", RestartPolicy::kExitCode}});
-  job.count("max_restarts", config.max_restarts, {0, kMostRestarts});
-  job.duration("budget_reset", config.budget_reset, kSomeLength);
-  job.duration("stop_grace", config.stop_grace, kSomeLength);
+  job.count("max_restarts", config.max_restarts,
+            "The job is given up when its program has failed more often.", {0, kMostRestarts});
+  job.duration("budget_reset", config.budget_reset,
+               "A round that runs for this long makes past failures forgotten.", kSomeLength);
+  job.duration("stop_grace", config.stop_grace,
+               "A program that is told to stop is killed after this.", kSomeLength);
 }
 
 // What the job may spend on failures, and what it does with nodes that come and go.
 void policy_keys(Section& job, JobConfig& config) {
-  job.duration("restart_back_off", config.restart_back_off.base);
-  job.duration("restart_back_off_cap", config.restart_back_off.cap);
-  job.count("max_churn", config.max_churn, {0, kMostRestarts});
-  job.duration("churn_back_off", config.churn_back_off.base);
-  job.duration("churn_back_off_cap", config.churn_back_off.cap);
-  job.count("no_progress", config.no_progress.failures, {0, kMostRestarts});
-  job.count("min_healthy", config.health.min_healthy, {0, kMaxMachines});
-  job.duration("min_healthy_grace", config.health.grace, kSomeLength);
-  Section flaps = job.open("flaps");
-  flaps.count("tolerated", config.flaps.tolerated, {0, policy::kMaxTolerated});
-  flaps.duration("window", config.flaps.window, kSomeLength);
-  flaps.duration("longest", config.flaps.longest, kSomeLength);
+  job.duration("restart_back_off", config.restart_back_off.base,
+               "From the second failure in a row on, wait this long before the next round; then "
+               "twice as long each time.");
+  job.duration("restart_back_off_cap", config.restart_back_off.cap, "But at most this.");
+  job.count("max_churn", config.max_churn,
+            "The job is given up when losses of machines have ended more rounds. Default: never.",
+            {0, kMostRestarts});
+  job.duration("churn_back_off", config.churn_back_off.base,
+               "As restart_back_off, after losses of machines. 0s: off.");
+  job.duration("churn_back_off_cap", config.churn_back_off.cap, "But at most this.");
+  job.count("no_progress", config.no_progress.failures,
+            "After so many failures at one step the job goes back to the save before it, and ends "
+            "after as many more. 0: off.",
+            {0, kMostRestarts});
+  job.count("min_healthy", config.health.min_healthy,
+            "The job ends when fewer machines are alive for min_healthy_grace. 0: it waits.",
+            {0, kMaxMachines});
+  job.duration("min_healthy_grace", config.health.grace, "See min_healthy.", kSomeLength);
+  Section flaps =
+      job.open("flaps", "Machines that are lost again and again are kept out for a while.");
+  flaps.count("tolerated", config.flaps.tolerated,
+              "A machine may be lost so often in each window. 0: nobody is ever kept out.",
+              {0, policy::kMaxTolerated});
+  flaps.duration("window", config.flaps.window, "See tolerated.", kSomeLength);
+  flaps.duration("longest", config.flaps.longest, "Nobody is kept out for longer in one piece.",
+                 kSomeLength);
   flaps.finish();
-  Section pays = job.open("growth_pays");
-  pays.duration("interval", config.growth_pays.interval);
-  pays.duration("horizon", config.growth_pays.horizon, kSomeLength);
+  Section pays = job.open("growth_pays", "What counts with growth: pays.");
+  pays.duration("interval", config.growth_pays.interval,
+                "A round runs for at least this long before it is changed for growth.");
+  pays.duration("horizon", config.growth_pays.horizon,
+                "Time saved counts for so long ahead: by then the world will have changed again.",
+                kSomeLength);
   std::int64_t margin_ppm = config.growth_pays.margin_ppm;
-  pays.share("margin", margin_ppm);
+  pays.share("margin", margin_ppm, "So much more than the pause must be saved.");
   config.growth_pays.margin_ppm = static_cast<std::uint32_t>(margin_ppm);
   pays.finish();
 }
 
 void journal_kind_keys(Section& job, Scenario& scenario) {
   job.choice("journal", scenario.job.journal,
+             "Where the job's journal lives, which alone decides who coordinates and which round "
+             "is the newest: with one of the machines, or in a service of its own.",
              {{"hosted", JournalKind::kHosted}, {"external", JournalKind::kExternal}});
-  if (!job.reading()) {
+  if (job.describing()) {
+    job.describe("journal_host",
+                 "With journal: hosted, the machine that keeps it, such as a0. Default: the first.",
+                 text_schema(machine_pattern()));
+    Json none = Json::object();
+    none["properties"]["journal_host"] = false;
+    job.describe_rule({{"if", where("journal", {"external"})}, {"then", std::move(none)}});
+    return;
+  }
+  if (job.writing()) {
     if (!scenario.journal_host.empty()) {
       job.out().add("journal_host", Tree::scalar(scenario.journal_host));
     }
@@ -225,104 +349,28 @@ void journal_kind_keys(Section& job, Scenario& scenario) {
   }
 }
 
-bool good_zone_name(std::string_view name) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const auto fine = [&](char c) {
-    return letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-';
-  };
-  const bool reserved = name == kCoordinatorName || name == "zone" || name == "node";
-  return !name.empty() && name.size() <= 40 && letter(name[0]) && !reserved &&
-         std::all_of(name.begin(), name.end(), fine) && !(name.back() >= '0' && name.back() <= '9');
-}
-
-void market_key(Section& section, Zone& zone) {
-  if (!section.reading()) {
-    if (!zone.market.empty()) section.out().add("market", Tree::scalar(zone.market));
-    return;
-  }
-  const Tree* found = section.take("market");
-  const auto text = found == nullptr ? std::nullopt : section.text_of(*found, "a market");
-  if (!text || *text == "none") return;
-  if (find_market(*text)) {
-    zone.market = *text;
-    return;
-  }
-  std::vector<std::string_view> names = market_names();
-  names.emplace_back("none");
-  const std::string hint = did_you_mean(*text, names);
-  section.wrong(*found,
-                fmt::format("unknown market \"{}\"{}", printable(*text),
-                            hint.empty() ? fmt::format("; known are {}", either(names)) : hint));
-}
-
-void zone_keys(Section& section, Zone& zone) {
-  if (section.reading()) section.need("nodes");
-  section.count("nodes", zone.nodes, {1, kMaxMachines});
-  section.count("at_start", zone.at_start, {0, kMaxMachines});
-  section.price("price", zone.price_microdollars_per_hour);
-  market_key(section, zone);
-  if (section.reading() && zone.at_start && *zone.at_start > zone.nodes) {
-    section.errors().add(
-        section.place_of("at_start"),
-        fmt::format("at_start {} is more than nodes {}", *zone.at_start, zone.nodes));
-  }
-  section.finish();
-}
-
-void read_zones(Section& cluster, Scenario& scenario) {
-  const Tree* found = cluster.need("zones");
-  if (found == nullptr) return;
-  if (found->kind != Tree::Kind::kMap || found->entries.empty()) {
-    return cluster.wrong(*found,
-                         "expected zones by name, such as {a: {nodes: 20, price: $0.918/h}}");
-  }
-  if (found->entries.size() > kMaxZones) {
-    return cluster.wrong(*found, fmt::format("more than {} zones", kMaxZones));
-  }
-  std::uint64_t total = 0;
-  for (const Tree::Entry& entry : found->entries) {
-    if (!good_zone_name(entry.key)) {
-      cluster.errors().add(
-          entry.key_place,
-          fmt::format("\"{}\" is no name for a zone; write letters, digits, - and _, "
-                      "a letter first and no digit last (machines are numbered)",
-                      printable(entry.key)));
-      continue;
-    }
-    Zone zone;
-    zone.name = entry.key;
-    Section section(&entry.value, fmt::format("zone {}", entry.key), cluster.errors());
-    zone_keys(section, zone);
-    total += zone.nodes;
-    scenario.zones.push_back(std::move(zone));
-  }
-  if (total > kMaxMachines) {
-    cluster.wrong(*found, fmt::format("{} machines; at most {}", total, kMaxMachines));
-  }
-}
-
-void write_zones(Section& cluster, Scenario& scenario) {
-  Tree& zones = cluster.out().add("zones", Tree::map());
-  for (Zone& zone : scenario.zones) {
-    Section section(zones.add(zone.name, Tree::map()));
-    zone_keys(section, zone);
-  }
-}
-
 }  // namespace
 
 void job_keys(Section& file, Scenario& scenario) {
-  if (file.reading() && file.need("job") == nullptr) return;
-  Section job = file.open("job");
+  if (!file.require("job")) return;
+  Section job =
+      file.open("job", "What is trained, and how it lives with machines that come and go.");
   nodes_keys(job, scenario);
-  job.count("node_unit", scenario.job.node_unit, {1, kMaxMachines});
-  job.count("workers_per_node", scenario.job.workers_per_node, {1, kMostWorkers});
+  job.count("node_unit", scenario.job.node_unit,
+            "A round has a multiple of so many machines, as pipelines or tensor groups need it.",
+            {1, kMaxMachines});
+  job.count("workers_per_node", scenario.job.workers_per_node,
+            "Processes on each machine, one per GPU.", {1, kMostWorkers});
   job.choice("workers", scenario.job.workers,
+             "native: workers keep their state through a change of round. foreign: any program; "
+             "its workers are stopped and started for every round, and go on from their last save.",
              {{"native", WorkerKind::kNative}, {"foreign", WorkerKind::kForeign}});
   model_keys(job, scenario);
   length_keys(job, scenario);
   batch_keys(job, scenario);
   job.choice("collectives", scenario.training.collectives,
+             "How the reduction is simulated: each chunk of the ring as a message, or one "
+             "completion for all (faster); auto: messages up to 16 workers.",
              {{"auto", sim::Collectives::kAuto},
               {"messages", sim::Collectives::kMessages},
               {"modelled", sim::Collectives::kModelled}});
@@ -331,88 +379,19 @@ void job_keys(Section& file, Scenario& scenario) {
   bounds_keys(job, scenario.job.bounds);
   membership_keys(job, scenario.job);
   policy_keys(job, scenario.job);
-  job.duration("start_up", scenario.training.start_up);
-  job.duration("start_up_jitter", scenario.training.start_up_jitter);
-  job.duration("reconfigure", scenario.training.reconfigure);
-  job.duration("stop_time", scenario.training.stop_time);
-  job.duration("collective_timeout", scenario.training.collective_timeout, kSomeLength);
+  job.duration("start_up", scenario.training.start_up,
+               "From the start of a program until it is ready to train.");
+  job.duration("start_up_jitter", scenario.training.start_up_jitter,
+               "And up to this much longer, drawn for each start.");
+  job.duration("reconfigure", scenario.training.reconfigure,
+               "What setting up the communication of a new round takes.");
+  job.duration("stop_time", scenario.training.stop_time,
+               "From the request to stop until the program has ended.");
+  job.duration(
+      "collective_timeout", scenario.training.collective_timeout,
+      "Foreign programs: a collective that stands still this long ends them with an error.",
+      kSomeLength);
   job.finish();
-}
-
-void cluster_keys(Section& file, Scenario& scenario) {
-  if (file.reading() && file.need("cluster") == nullptr) return;
-  Section cluster = file.open("cluster");
-  if (cluster.reading()) {
-    read_zones(cluster, scenario);
-  } else {
-    write_zones(cluster, scenario);
-  }
-  cluster.duration("notice", scenario.notice);
-  cluster.duration("horizon", scenario.horizon, {1, kMaxHorizon.count()});
-  cluster.duration("agent_boot", scenario.agent_boot);
-  cluster.finish();
-}
-
-void availability_keys(Section& file, Scenario& scenario) {
-  if (!file.reading()) {
-    if (!scenario.availability) return;
-    Section section = file.open("availability");
-    section.out().add("trace", Tree::scalar(scenario.availability->path));
-    section.duration("from", scenario.availability->from);
-    return;
-  }
-  if (file.take("availability") == nullptr) return;
-  Section section = file.open("availability");
-  TraceSource source;
-  const Tree* trace = section.need("trace");
-  const auto text = trace == nullptr ? std::nullopt : section.text_of(*trace, "the name of a file");
-  if (text) source.path = *text;
-  section.duration("from", source.from, {0, kMaxTraceSpan.count()});
-  section.finish();
-  if (text) scenario.availability = std::move(source);
-}
-
-void network_keys(Section& file, Scenario& scenario) {
-  Section network = file.open("network");
-  network.duration("latency", scenario.network.latency, kSomeLength);
-  network.duration("jitter", scenario.network.jitter);
-  network.rate("bandwidth", scenario.network.bandwidth_bytes_per_second);
-  network.share("loss", scenario.network.loss_ppm);
-  network.share("duplicate", scenario.network.duplicate_ppm);
-  network.share("reorder", scenario.network.reorder_ppm);
-  network.finish();
-}
-
-void journal_keys(Section& file, Scenario& scenario) {
-  Section journal = file.open("journal");
-  journal.duration("append", scenario.journal.append, kSomeLength);
-  journal.duration("read", scenario.journal.read, kSomeLength);
-  journal.duration("jitter", scenario.journal.jitter);
-  journal.finish();
-}
-
-void expect_keys(Section& file, Scenario& scenario) {
-  Section expect = file.open("expect");
-  if (!expect.reading()) {
-    for (const Expectation& one : scenario.expect) {
-      expect.out().add(std::string(name(one.metric)), Tree::scalar(expectation_text(one)));
-    }
-    return;
-  }
-  for (const std::string_view key : metric_names()) {
-    const Tree* found = expect.take(key);
-    const auto text = found == nullptr ? std::nullopt : expect.text_of(*found, "a comparison");
-    if (!text) continue;
-    const Parsed<Expectation> parsed = parse_expectation(key, *text);
-    if (!parsed) {
-      expect.wrong(*found, parsed.error());
-    } else if (key == "lost_steps" && expect.take("steps_lost") != nullptr) {
-      expect.wrong(*found, "lost_steps is another name of steps_lost; write one of them");
-    } else {
-      scenario.expect.push_back(*parsed);
-    }
-  }
-  expect.finish();
 }
 
 }  // namespace elastic::chaos

@@ -1,4 +1,5 @@
-// The keys of a scenario, each listed once: the same functions read a file and write one.
+// The keys of a scenario, each listed once: the same functions read a file, write one, and describe
+// them all for the JSON Schema.
 #pragma once
 
 #include "chaos/scenario/scenario.h"
@@ -14,5 +15,9 @@ void availability_keys(Section& file, Scenario& scenario);
 void network_keys(Section& file, Scenario& scenario);
 void journal_keys(Section& file, Scenario& scenario);
 void expect_keys(Section& file, Scenario& scenario);
+
+// How names of zones and machines are spelt, as regular expressions without ^ and $.
+std::string zone_pattern();
+std::string machine_pattern();
 
 }  // namespace elastic::chaos

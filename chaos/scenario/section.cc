@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "chaos/scenario/schema_texts.h"
 
 namespace elastic::chaos {
 namespace {
@@ -26,17 +29,17 @@ Parsed<std::int64_t> read_duration(std::string_view text) {
   return value->count();
 }
 
-std::string write_duration(std::int64_t ns) { return duration_text(Duration(ns)); }
-
 Parsed<std::int64_t> read_count(std::string_view text) {
   const Parsed<std::uint64_t> value = parse_count(text);
   if (!value) return tl::unexpected(value.error());
   return static_cast<std::int64_t>(*value);  // of at most 18 digits
 }
 
-std::string write_count(std::int64_t value) { return std::to_string(value); }
-
-Parsed<std::int64_t> read_share(std::string_view text) { return parse_share(text); }
+bool required(const Json& schema, std::string_view key) {
+  if (!schema.contains("required")) return false;
+  const Json& keys = schema["required"];
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
 
 }  // namespace
 
@@ -47,6 +50,11 @@ Section::Section(const Tree* in, std::string name, Errors& errors)
                                        name_.empty() ? "the file" : name_, kind_name(*in_)));
     in_ = nullptr;
   }
+}
+
+Section::Section(Json& schema) : schema_(&schema) {
+  schema["type"] = "object";
+  schema["properties"] = Json::object();
 }
 
 const Tree* Section::take(std::string_view key) {
@@ -61,6 +69,12 @@ const Tree* Section::need(std::string_view key) {
                                          name_.empty() ? "" : fmt::format(" in {}", name_)));
   }
   return value;
+}
+
+bool Section::require(std::string_view key) {
+  if (reading()) return need(key) != nullptr;
+  if (describing()) (*schema_)["required"].push_back(key);
+  return true;
 }
 
 void Section::wrong(const Tree& tree, std::string message) {
@@ -79,13 +93,27 @@ Place Section::place_of(std::string_view key) const {
   return value == nullptr ? in_->place : value->place;
 }
 
-Section Section::open(std::string_view key) {
-  if (!reading()) return Section(out_->add(std::string(key), Tree::map()));
+Section Section::open(std::string_view key, std::string_view words) {
+  if (writing()) return Section(out_->add(std::string(key), Tree::map()));
+  if (describing()) {
+    describe(key, words, Json::object());
+    return Section((*schema_)["properties"][key]);
+  }
   const std::string path = name_.empty() ? std::string(key) : fmt::format("{}.{}", name_, key);
   return {take(key), path, *errors_};
 }
 
+void Section::describe(std::string_view key, std::string_view words, const Json& schema) {
+  Json described = Json::object();
+  described["description"] = words;
+  described.update(schema);
+  (*schema_)["properties"][std::string(key)] = std::move(described);
+}
+
+void Section::describe_rule(const Json& rule) { (*schema_)["allOf"].push_back(rule); }
+
 void Section::finish() {
+  if (describing()) (*schema_)["additionalProperties"] = false;
   if (in_ == nullptr) return;
   std::vector<std::string_view> known;
   for (const std::string& key : known_) {
@@ -102,104 +130,148 @@ void Section::finish() {
   }
 }
 
-void Section::quantity(std::string_view key, std::optional<std::int64_t>& value, Bounds bounds,
-                       const Read& read, const Write& write) {
-  if (!reading()) {
-    if (value) out_->add(std::string(key), Tree::scalar(write(*value)));
+const Section::Quantity& Section::a_duration() {
+  static const Quantity how{
+      read_duration, [](std::int64_t ns) { return duration_text(Duration(ns)); }, "duration"};
+  return how;
+}
+
+const Section::Quantity& Section::a_size() {
+  static const Quantity how{parse_size, size_text, "size"};
+  return how;
+}
+
+const Section::Quantity& Section::a_count() {
+  static const Quantity how{read_count, [](std::int64_t value) { return std::to_string(value); },
+                            ""};
+  return how;
+}
+
+void Section::quantity(std::string_view key, std::optional<std::int64_t>& value,
+                       std::string_view words, Bounds bounds, const Quantity& how) {
+  if (writing()) {
+    if (value) out_->add(std::string(key), Tree::scalar(how.write(*value)));
     return;
+  }
+  if (describing()) {
+    Json schema =
+        how.name.empty() ? count_schema(bounds) : quantity_schema(how.name, bounds.low > 0);
+    const bool usual =
+        value && *value >= bounds.low && *value <= bounds.high && !required(*schema_, key);
+    if (usual && how.name.empty()) schema["default"] = *value;
+    if (usual && !how.name.empty()) schema["default"] = how.write(*value);
+    return describe(key, words, schema);
   }
   const Tree* found = take(key);
   if (found == nullptr) return;
   const std::optional<std::string_view> text = text_of(*found, "a value");
   if (!text) return;
-  const Parsed<std::int64_t> parsed = read(*text);
+  const Parsed<std::int64_t> parsed = how.read(*text);
   if (!parsed) {
     wrong(*found, parsed.error());
   } else if (*parsed < bounds.low) {
     const bool zero = *parsed == 0;
     wrong(*found, fmt::format("\"{}\" {}; at least {}", printable(*text),
-                              zero ? "is impossible" : "is too small", write(bounds.low)));
+                              zero ? "is impossible" : "is too small", how.write(bounds.low)));
   } else if (*parsed > bounds.high) {
     wrong(*found,
-          fmt::format("\"{}\" is too large; at most {}", printable(*text), write(bounds.high)));
+          fmt::format("\"{}\" is too large; at most {}", printable(*text), how.write(bounds.high)));
   } else {
     value = *parsed;
   }
 }
 
-void Section::duration(std::string_view key, Duration& value, Bounds bounds) {
+void Section::duration(std::string_view key, Duration& value, std::string_view words,
+                       Bounds bounds) {
   std::optional<std::int64_t> ns = value.count();
-  quantity(key, ns, bounds, read_duration, write_duration);
+  quantity(key, ns, words, bounds, a_duration());
   value = Duration(*ns);
 }
 
-void Section::duration(std::string_view key, std::optional<Duration>& value, Bounds bounds) {
+void Section::duration(std::string_view key, std::optional<Duration>& value, std::string_view words,
+                       Bounds bounds) {
   std::optional<std::int64_t> ns;
   if (value) ns = value->count();
-  quantity(key, ns, bounds, read_duration, write_duration);
+  quantity(key, ns, words, bounds, a_duration());
   if (ns) value = Duration(*ns);
 }
 
-void Section::size(std::string_view key, std::int64_t& bytes, Bounds bounds) {
+void Section::size(std::string_view key, std::int64_t& bytes, std::string_view words,
+                   Bounds bounds) {
   std::optional<std::int64_t> value = bytes;
-  size(key, value, bounds);
+  size(key, value, words, bounds);
   bytes = *value;
 }
 
-void Section::size(std::string_view key, std::optional<std::int64_t>& bytes, Bounds bounds) {
-  quantity(key, bytes, bounds, parse_size, size_text);
+void Section::size(std::string_view key, std::optional<std::int64_t>& bytes, std::string_view words,
+                   Bounds bounds) {
+  quantity(key, bytes, words, bounds, a_size());
 }
 
-void Section::rate(std::string_view key, std::int64_t& bytes_per_second) {
+void Section::rate(std::string_view key, std::int64_t& bytes_per_second, std::string_view words) {
+  static const Quantity how{parse_rate, rate_text, "rate"};
   std::optional<std::int64_t> value = bytes_per_second;
-  quantity(key, value, kPositive, parse_rate, rate_text);
+  quantity(key, value, words, kPositive, how);
   bytes_per_second = *value;
 }
 
-void Section::share(std::string_view key, std::int64_t& ppm) {
+void Section::share(std::string_view key, std::int64_t& ppm, std::string_view words) {
+  static const Quantity how{[](std::string_view text) { return parse_share(text); }, share_text,
+                            "share"};
   std::optional<std::int64_t> value = ppm;
-  quantity(key, value, {0, 1'000'000}, read_share, share_text);
+  quantity(key, value, words, {0, 1'000'000}, how);
   ppm = *value;
 }
 
-void Section::price(std::string_view key, std::int64_t& microdollars_per_hour) {
+void Section::price(std::string_view key, std::int64_t& microdollars_per_hour,
+                    std::string_view words) {
   constexpr std::int64_t kHighest = 1'000'000'000'000;  // a million dollars
+  static const Quantity how{parse_price, price_text, "price"};
   std::optional<std::int64_t> value = microdollars_per_hour;
-  quantity(key, value, {0, kHighest}, parse_price, price_text);
+  quantity(key, value, words, {0, kHighest}, how);
   microdollars_per_hour = *value;
 }
 
-void Section::count(std::string_view key, std::uint64_t& value, Bounds bounds) {
+void Section::count(std::string_view key, std::uint64_t& value, std::string_view words,
+                    Bounds bounds) {
   std::optional<std::int64_t> number = static_cast<std::int64_t>(value);
-  quantity(key, number, bounds, read_count, write_count);
+  quantity(key, number, words, bounds, a_count());
   value = static_cast<std::uint64_t>(*number);
 }
 
-void Section::count(std::string_view key, std::optional<std::uint64_t>& value, Bounds bounds) {
+void Section::count(std::string_view key, std::optional<std::uint64_t>& value,
+                    std::string_view words, Bounds bounds) {
   std::optional<std::int64_t> number;
   if (value) number = static_cast<std::int64_t>(*value);
-  quantity(key, number, bounds, read_count, write_count);
+  quantity(key, number, words, bounds, a_count());
   if (number) value = static_cast<std::uint64_t>(*number);
 }
 
-void Section::count(std::string_view key, std::uint32_t& value, Bounds bounds) {
+void Section::count(std::string_view key, std::uint32_t& value, std::string_view words,
+                    Bounds bounds) {
   std::uint64_t wide = value;
-  count(key, wide, {bounds.low, std::min<std::int64_t>(bounds.high, UINT32_MAX)});
+  count(key, wide, words, {bounds.low, std::min<std::int64_t>(bounds.high, UINT32_MAX)});
   value = static_cast<std::uint32_t>(wide);
 }
 
-void Section::count(std::string_view key, std::optional<std::uint32_t>& value, Bounds bounds) {
+void Section::count(std::string_view key, std::optional<std::uint32_t>& value,
+                    std::string_view words, Bounds bounds) {
   std::optional<std::uint64_t> wide;
   if (value) wide = *value;
-  count(key, wide, {bounds.low, std::min<std::int64_t>(bounds.high, UINT32_MAX)});
+  count(key, wide, words, {bounds.low, std::min<std::int64_t>(bounds.high, UINT32_MAX)});
   if (wide) value = static_cast<std::uint32_t>(*wide);
 }
 
-void Section::choose(std::string_view key, std::size_t& index,
+void Section::choose(std::string_view key, std::size_t& index, std::string_view words,
                      const std::vector<std::string_view>& names) {
-  if (!reading()) {
+  if (writing()) {
     out_->add(std::string(key), Tree::scalar(std::string(names[index])));
     return;
+  }
+  if (describing()) {
+    Json schema = choice_schema(names);
+    schema["default"] = names[index];
+    return describe(key, words, schema);
   }
   const Tree* found = take(key);
   if (found == nullptr) return;

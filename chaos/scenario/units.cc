@@ -206,6 +206,22 @@ std::string dollars(std::int64_t microdollars) {
   return text;
 }
 
+// Digits with single _ between them, and decimals, as take_decimal reads them.
+constexpr std::string_view kDecimal = "[0-9]+(?:_[0-9]+)*(?:\\.[0-9]+)?";
+
+std::string one_of(std::span<const Unit> units) {
+  std::string names;
+  for (const Unit& unit : units) names += fmt::format("{}{}", names.empty() ? "" : "|", unit.name);
+  return fmt::format("{} *(?:{})", kDecimal, names);
+}
+
+// Exactly `digits`, with or without _ between them.
+std::string spelt(std::string_view digits) {
+  std::string out;
+  for (const char digit : digits) out += fmt::format("{}{}", out.empty() ? "" : "_?", digit);
+  return out;
+}
+
 }  // namespace
 
 Parsed<Duration> parse_duration(std::string_view text) {
@@ -275,6 +291,53 @@ Parsed<std::uint64_t> parse_count(std::string_view text) {
     return tl::unexpected(fmt::format("{} is negative", quoted(text)));
   }
   return tl::unexpected(fmt::format("{} is not a whole number", quoted(text)));
+}
+
+std::string duration_pattern() {
+  // Parts from the largest unit to the smallest, each at most once; of equal units, one.
+  std::string parts;
+  for (std::size_t i = 0; i < kDurations.size(); ++i) {
+    std::string names(kDurations[i].name);
+    for (; i + 1 < kDurations.size() && kDurations[i + 1].one == kDurations[i].one; ++i) {
+      names += fmt::format("|{}", kDurations[i + 1].name);
+    }
+    parts += fmt::format("(?:{} *(?:{}))?", kDecimal, names);
+  }
+  return "(?=[0-9])" + parts;
+}
+
+std::string unsigned_duration_pattern() { return "(?:-(?!.*[1-9]))?" + duration_pattern(); }
+
+std::string size_pattern() { return one_of(kSizes); }
+std::string rate_pattern() { return one_of(kRates); }
+std::string price_pattern() { return fmt::format("\\$(?:{}) */h", kDecimal); }
+std::string money_pattern() { return fmt::format("\\$(?:{}) *", kDecimal); }
+
+std::string share_pattern(bool plain) {
+  return plain ? fmt::format("{} *(?:%|ppm)?", kDecimal) : one_of(kShares);
+}
+
+std::string count_pattern(std::uint64_t low, std::uint64_t high) {
+  const std::string most = std::to_string(high);
+  const auto more = [](std::size_t digits) {
+    return digits == 0 ? std::string() : fmt::format("(?:_?[0-9]){{{}}}", digits);
+  };
+  // As long and equal up to a smaller digit; the same; or shorter.
+  std::vector<std::string> choices;
+  for (std::size_t i = 0; i < most.size(); ++i) {
+    if (most[i] == '0') continue;
+    const std::string before = i == 0 ? "" : spelt(std::string_view(most).substr(0, i)) + "_?";
+    const char smaller = static_cast<char>(most[i] - 1);
+    const std::string digit = smaller == '0' ? "0" : fmt::format("[0-{}]", smaller);
+    choices.push_back(before + digit + more(most.size() - i - 1));
+  }
+  choices.push_back(spelt(most));
+  if (most.size() > 1) {
+    choices.push_back(fmt::format("[0-9](?:_?[0-9]){{0,{}}}", most.size() - 2));
+  }
+  std::string all;
+  for (const std::string& choice : choices) all += (all.empty() ? "" : "|") + choice;
+  return fmt::format("{}(?:0_?)*(?:{})", low > 0 ? "(?=.*[1-9])" : "", all);
 }
 
 std::string duration_text(Duration value) {

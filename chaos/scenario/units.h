@@ -32,6 +32,18 @@ Parsed<std::int64_t> parse_share(std::string_view text, bool plain = false);
 // `1281167`, `1_281_167`; a whole number without a sign.
 Parsed<std::uint64_t> parse_count(std::string_view text);
 
+// How quantities are spelt, as regular expressions for JSON Schema (ECMA 262, without ^ and $).
+// They know units and digits, but no bounds; only a count comes with its bounds (inclusive, from
+// 0). A duration is one without a sign; of those that must not be negative, "-0s" is one, too.
+std::string duration_pattern();
+std::string unsigned_duration_pattern();
+std::string size_pattern();
+std::string rate_pattern();
+std::string price_pattern();
+std::string money_pattern();
+std::string share_pattern(bool plain = false);
+std::string count_pattern(std::uint64_t low, std::uint64_t high);
+
 // The shortest text that reads back to the same value (in one unit, except durations: `1h30min`).
 std::string duration_text(Duration value);
 std::string size_text(std::int64_t bytes);
