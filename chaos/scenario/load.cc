@@ -30,7 +30,7 @@ std::string stem_of(const std::string& file) {
 }
 
 // The words of the comment that a text begins with; a first line that only names the file is left
-// out.
+// out, and so is one that tells an editor of a schema.
 std::string leading_comment(std::string_view text) {
   std::string out;
   if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
@@ -49,7 +49,8 @@ std::string leading_comment(std::string_view text) {
     }
     const bool names_file =
         first && words.find(' ') == std::string::npos && words.find(".yaml") != std::string::npos;
-    if (!names_file && !words.empty()) out += (out.empty() ? "" : " ") + words;
+    const bool for_editors = words.rfind("yaml-language-server:", 0) == 0;
+    if (!names_file && !for_editors && !words.empty()) out += (out.empty() ? "" : " ") + words;
   }
   return out;
 }

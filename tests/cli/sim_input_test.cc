@@ -36,6 +36,14 @@ TEST(SimInput, options_with_impossible_values_are_refused) {
   EXPECT_TRUE(refused(elastic_sim({kSpotChurn, "--set", "nonsense"}), "nothing was run"));
 }
 
+TEST(SimInput, the_schema_is_printed_without_a_file) {
+  const ProgramResult result = elastic_sim({"schema"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out.substr(0, 1), "{");
+  EXPECT_NE(result.out.find("workers_per_node"), std::string::npos);
+  EXPECT_TRUE(refused(elastic_sim({"schema", kSpotChurn}), "nothing was run"));
+}
+
 TEST(SimInput, files_that_are_none_are_refused) {
   EXPECT_TRUE(refused(elastic_sim({"no/such/file.yaml"}), "no/such/file.yaml"));
   EXPECT_TRUE(refused(elastic_sim({"/"}), "/"));

@@ -116,6 +116,9 @@ TEST(ScenarioPlan, a_swarm_draws_every_kind) {
 TEST(ScenarioPlan, the_sentence_is_the_leading_comment) {
   const Scenario scenario = read("# scenarios/base.yaml\n# Why it\n# exists.\n" + kBase);
   EXPECT_EQ(scenario.sentence, "Why it exists.");
+  const std::string hint = "# yaml-language-server: $schema=schema.json\n";
+  EXPECT_EQ(read(hint + "# Why it exists.\n" + kBase).sentence, "Why it exists.");
+  EXPECT_EQ(read("# Why it exists.\n" + hint + kBase).sentence, "Why it exists.");
   EXPECT_EQ(scenario.name, "base");
 }
 
