@@ -48,7 +48,8 @@ const std::vector<BeyondSchema>& rules_beyond_the_schema() {
   static const std::vector<BeyondSchema> rules{
       {"upper bounds of quantities",
        "a quantity with a unit is not too large (times within the horizon, shares up to 100%)",
-       R"(is too large$|is too large; at most [^ ]*[^0-9 ][^ ]*$|is too long; at most |is out of range; (write|a clock|at most))"},
+       "is too large$|is too large; at most [^ ]*[^0-9 ][^ ]*$|is too long; at most "
+       "|is out of range; (write|a clock|at most)"},
       {"exactness", "a quantity is a whole number of its smallest unit", "is finer than "},
       {"spelling of numbers", "a count is written in digits alone, and not as +5, 0x10 or 1e3",
        R"(^"[-+0-9.eExXoa-fA-F]+" is (not a whole number|negative)$)"},

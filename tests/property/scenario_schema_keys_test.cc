@@ -40,7 +40,8 @@ job:
   checkpoint: {every: 5min, size: 1GB, bandwidth: 1GB/s, copy_stall: 1s, keep: 3}
   journal: hosted
   journal_host: a0
-  bounds: {round_trip: 20ms, journal: 40ms, pause: 100ms, start_up: 5min, transfer_stall: 10s, step: 1h}
+  bounds:
+    {round_trip: 20ms, journal: 40ms, pause: 100ms, start_up: 5min, transfer_stall: 10s, step: 1h}
   detection_target: 2s
   orphan_bound: 10min
   journal_lost_after: 10min
@@ -74,7 +75,8 @@ cluster:
   notice: 30s
   horizon: 24h
   agent_boot: 1s
-network: {latency: 120us, jitter: 60us, bandwidth: 25Gbit/s, loss: 10ppm, duplicate: 10ppm, reorder: 10ppm}
+network:
+  {latency: 120us, jitter: 60us, bandwidth: 25Gbit/s, loss: 10ppm, duplicate: 10ppm, reorder: 10ppm}
 journal: {append: 4ms, read: 1ms, jitter: 1ms}
 expect:
   finishes_within: 9h

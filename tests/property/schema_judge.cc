@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <sstream>
+#include <string_view>
 
 #include "chaos/scenario/scenario.h"
 #include "chaos/scenario/schema.h"
@@ -20,6 +22,18 @@ namespace fs = std::filesystem;
 using namespace chaos;
 
 const std::string kRoot = ELASTIC_SOURCE_DIR;
+
+// The first is empty.
+constexpr std::string_view kScalars =
+    "|~|true|7|0|1|-1|-0|007|+5|1e3|0x10|0o7|100.0|1_000|1__0|20000|20001|1024|1025|"
+    "1000000|1000001|1e400|.inf|.nan|90|90s|1h30min|1h30m|30m1h|1m1min|1.5h|-5s|-0s|0s|"
+    "0.1ns|5 s|1h 30m|.5s|5.s|9999d|1s..2s|0s..2s|2s..1s|1s..|..2s|1s...2s|-1s..2s|"
+    "300MiB|0B|12 GB|1.5KB|0.1B|mib|25Gbit/s|0GB/s|1bit/s|8bit/s|5%|0%|101%|10ppm|0.1ppm|"
+    "-50ppm|100000%|100001%|0.9|$1/h|$0/h|$1|$-1/h|$1.5/h|$1.5 /h|auto|never|native|"
+    "foreign|hosted|external|linear|always|regular|resnet50|none|gce_2019|a0|a00|b1|"
+    "zone a|node a0|zone z|a|coordinator|node zone a|crash|freeze|swarm|add|journal_lost|"
+    "storage_rot|messages|>= 90%|>=90|== 0|<= 2s|< $5|<= 5s|< -5s|=> 5|9h|100|255|256|"
+    "1023|999999999999|99999999999999999999|0.000000001s";
 
 bool beyond(const std::string& message) {
   static const std::vector<std::regex> rules = [] {
@@ -108,123 +122,12 @@ std::string written(const Tree& tree) {
 }
 
 const std::vector<std::string>& scalars() {
-  static const std::vector<std::string> all{"",
-                                            "~",
-                                            "true",
-                                            "7",
-                                            "0",
-                                            "1",
-                                            "-1",
-                                            "-0",
-                                            "007",
-                                            "+5",
-                                            "1e3",
-                                            "0x10",
-                                            "0o7",
-                                            "100.0",
-                                            "1_000",
-                                            "1__0",
-                                            "20000",
-                                            "20001",
-                                            "1024",
-                                            "1025",
-                                            "1000000",
-                                            "1000001",
-                                            "1e400",
-                                            ".inf",
-                                            ".nan",
-                                            "90",
-                                            "90s",
-                                            "1h30min",
-                                            "1h30m",
-                                            "30m1h",
-                                            "1m1min",
-                                            "1.5h",
-                                            "-5s",
-                                            "-0s",
-                                            "0s",
-                                            "0.1ns",
-                                            "5 s",
-                                            "1h 30m",
-                                            ".5s",
-                                            "5.s",
-                                            "9999d",
-                                            "1s..2s",
-                                            "0s..2s",
-                                            "2s..1s",
-                                            "1s..",
-                                            "..2s",
-                                            "1s...2s",
-                                            "-1s..2s",
-                                            "300MiB",
-                                            "0B",
-                                            "12 GB",
-                                            "1.5KB",
-                                            "0.1B",
-                                            "mib",
-                                            "25Gbit/s",
-                                            "0GB/s",
-                                            "1bit/s",
-                                            "8bit/s",
-                                            "5%",
-                                            "0%",
-                                            "101%",
-                                            "10ppm",
-                                            "0.1ppm",
-                                            "-50ppm",
-                                            "100000%",
-                                            "100001%",
-                                            "0.9",
-                                            "$1/h",
-                                            "$0/h",
-                                            "$1",
-                                            "$-1/h",
-                                            "$1.5/h",
-                                            "$1.5 /h",
-                                            "auto",
-                                            "never",
-                                            "native",
-                                            "foreign",
-                                            "hosted",
-                                            "external",
-                                            "linear",
-                                            "always",
-                                            "regular",
-                                            "resnet50",
-                                            "none",
-                                            "gce_2019",
-                                            "a0",
-                                            "a00",
-                                            "b1",
-                                            "zone a",
-                                            "node a0",
-                                            "zone z",
-                                            "a",
-                                            "coordinator",
-                                            "node zone a",
-                                            "crash",
-                                            "freeze",
-                                            "swarm",
-                                            "add",
-                                            "journal_lost",
-                                            "storage_rot",
-                                            "messages",
-                                            ">= 90%",
-                                            ">=90",
-                                            "== 0",
-                                            "<= 2s",
-                                            "< $5",
-                                            "<= 5s",
-                                            "< -5s",
-                                            "=> 5",
-                                            "9h",
-                                            "100",
-                                            "255",
-                                            "256",
-                                            "1023",
-                                            "999999999999",
-                                            "99999999999999999999",
-                                            "0.000000001s"};
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> values;
+    std::stringstream list{std::string(kScalars)};
+    for (std::string value; std::getline(list, value, '|');) values.push_back(value);
+    return values;
+  }();
   return all;
 }
 
