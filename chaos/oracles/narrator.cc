@@ -80,6 +80,20 @@ void Narrator::tell(Time now, std::uint64_t event, std::string text) {
   if (story_.size() > kept) story_.pop_front();
 }
 
+static std::string_view bound_name(Bound bound) {
+  switch (bound) {
+    case Bound::kAcknowledged:
+      return "acknowledgement";
+    case Bound::kJournal:
+      return "journal";
+    case Bound::kPause:
+      return "pause";
+    case Bound::kStartUp:
+      return "start-up";
+  }
+  return "";
+}
+
 void Narrator::on_note(Time now, std::uint64_t event, AgentId by, const Note& note) {
   const auto say = [&](std::string text) {
     tell(now, event, node_name(by.node) + " " + std::move(text));
@@ -119,6 +133,11 @@ void Narrator::on_note(Time now, std::uint64_t event, AgentId by, const Note& no
       return say("founds the journal anew");
     case NoteKind::kSaveBroken:
       return say(fmt::format("finds the save of record {} broken", note.a));
+    case NoteKind::kBoundExceeded:
+      return say(fmt::format("measures {} where {} was declared ({})",
+                             in_words(Duration(static_cast<std::int64_t>(note.b))),
+                             in_words(Duration(static_cast<std::int64_t>(note.c))),
+                             bound_name(static_cast<Bound>(note.a))));
     case NoteKind::kRetired:
     case NoteKind::kWorldRecorded:  // told from the record itself
     case NoteKind::kBeatAcked:

@@ -82,6 +82,7 @@ struct RecordBody {
     json["verdict"] = pick(kKinds, static_cast<std::size_t>(verdict.kind));
     put(json, "step", verdict.step.value);
   }
+  void operator()(const Emptied& /*emptied*/) const { json["kind"] = "emptied"; }
 };
 
 }  // namespace

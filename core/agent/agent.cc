@@ -91,12 +91,14 @@ void Agent::report(Time now, NodeId to, Effects& effects) {
   beat.manifest = manifest_;
   beat.checked = checked_;
   beat.broken_saves = broken_saves_;
+  beat.arrived = group_ == Group::kEntering ? arrived_ : 0;
   ELASTIC_ASSERT(!beat.entered || beat.entered == placed_);
   effects.push_back(Send{to, std::move(beat)});
 }
 
 void Agent::beat(Time now, Effects& effects) {
   effects.push_back(ArmTimer{TimerId::kBeat, timeouts_.beat});
+  beat_due_ = now + timeouts_.beat;
   if (contested_ && now < contested_until_ && holding()) report(now, contested_, effects);
   if (!leader_) return;
   report(now, leader_.node, effects);
@@ -197,6 +199,12 @@ void Agent::acknowledged(Time now, const Order& order, Effects& effects) {
   // Asked to leave, or superseded: what runs below that must not continue on this acknowledgement.
   effects.push_back(RenewLease{from, std::max(order.running, order.leave_for)});
   const Duration age = now - from;
+  // The read may have had to wait for one that was under way.
+  const DeclaredBounds& b = job_.bounds;
+  const Duration declared = 3 * b.round_trip + 2 * b.journal + b.pause;
+  if (acknowledgements_.exceeds(age, declared)) {
+    effects.push_back(acknowledgements_.note(self_.node, Bound::kAcknowledged, declared));
+  }
   effects.push_back(ArmTimer{TimerId::kLease, std::max(timeouts_.lease - age, Duration(0))});
   effects.push_back(ArmTimer{TimerId::kOrphan, std::max(timeouts_.orphan - age, Duration(0))});
 }
@@ -212,6 +220,7 @@ void Agent::accept(Time now, const Placement& placement, Effects& effects) {
   ELASTIC_ASSERT(alive_ == (native() ? job_.workers_per_node : 0));
   const bool other_journal = placement.round.journal != placed_.journal;
   placed_ = placement.round;
+  arrived_ = 0;
   first_rank_ = placement.first_rank;
   entered_ = {};
   failed_edges_.clear();
@@ -247,8 +256,9 @@ void Agent::on_verdict(Time now, const Verdict& verdict, Effects& effects) {
   }
 }
 
-void Agent::on_journal_lost(Time now, Effects& effects) {
-  end(now, ExitReason::kJournalLost, effects);
+void Agent::give_up(Time now, ExitReason reason, Effects& effects) {
+  ELASTIC_ASSERT(reason == ExitReason::kJournalLost || reason == ExitReason::kJoinTimeout);
+  end(now, reason, effects);
 }
 
 void Agent::on_leave_notice(Time now, const LeaveNotice& notice, Effects& effects) {
@@ -291,6 +301,9 @@ void Agent::end(Time now, ExitReason reason, Effects& effects) {
 void Agent::on_timer(Time now, TimerId timer, Effects& effects) {
   switch (timer) {
     case TimerId::kBeat:
+      if (beat_due_ < now && pauses_.exceeds(now - beat_due_, job_.bounds.pause)) {
+        effects.push_back(pauses_.note(self_.node, Bound::kPause, job_.bounds.pause));
+      }
       if (native() && alive_ > 0 && (in_round() || group_ == Group::kLeaving)) {
         effects.push_back(PollWorkers{});
       }
@@ -320,9 +333,6 @@ void Agent::on_timer(Time now, TimerId timer, Effects& effects) {
       if (in_round()) leave(now, after_placed(), false, effects);
       if (!in_round() && group_ != Group::kLeaving) leave_when_over(now, effects);
       return;
-    case TimerId::kJoin:
-      if (!in_round()) end(now, ExitReason::kJoinTimeout, effects);
-      return;
     case TimerId::kPrepare:
       prepare(now, effects);
       return;
@@ -346,11 +356,13 @@ void Agent::check() const {
 
 std::uint64_t Agent::digest() const {
   Hash hash;
-  hash(self_, lead_seen_, leader_, beats_, sent_, lease_from_, group_, alive_, placed_, first_rank_,
-       entered_, entered_newest_, left_for_, leaving_for_, leaving_planned_, reaped_below_, held_,
-       saved_, manifest_asked_, manifest_, checking_, checked_, broken_saves_, last_step_,
-       failures_, failure_count_, failed_edges_, wait_, failed_starts_, stopping_, killed_,
-       contested_, contested_until_, checkpoint_told_, leave_at_, exit_, ended_, ever_acked_);
+  hash(self_, lead_seen_, leader_, beats_, sent_, lease_from_, group_, alive_, arrived_, beat_due_,
+       prepare_since_, acknowledgements_.worst, pauses_.worst, start_ups_.worst, placed_,
+       first_rank_, entered_, entered_newest_, left_for_, leaving_for_, leaving_planned_,
+       reaped_below_, held_, saved_, manifest_asked_, manifest_, checking_, checked_, broken_saves_,
+       last_step_, failures_, failure_count_, failed_edges_, wait_, failed_starts_, stopping_,
+       killed_, contested_, contested_until_, checkpoint_told_, leave_at_, exit_, ended_,
+       ever_acked_);
   return hash.value();
 }
 

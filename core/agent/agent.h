@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "core/agent/io.h"
+#include "core/membership/bounds.h"
 #include "core/membership/config.h"
 
 namespace elastic {
@@ -43,8 +44,9 @@ class Agent {
   void follow(Time now, LeadId lead, AgentId leader, Effects& effects);
   void on_order(Time now, const Order& order, Effects& effects);
   void on_verdict(Time now, const Verdict& verdict, Effects& effects);
-  // The journal that the workers' round was recorded in is gone.
-  void on_journal_lost(Time now, Effects& effects);
+  // No verdict is to be had: the journal that the workers' round was recorded in is gone, or no
+  // round has come for join_timeout.
+  void give_up(Time now, ExitReason reason, Effects& effects);
 
   void on_timer(Time now, TimerId timer, Effects& effects);
   void on_leftovers_killed(Time now, Effects& effects);
@@ -61,7 +63,8 @@ class Agent {
   void on_edge_failed(Time now, const EdgeFailed& edge, Effects& effects);
   void on_leave_notice(Time now, const LeaveNotice& notice, Effects& effects);
 
-  // The node should end, for this reason; the workers are gone.
+  // How it ends: once that is settled, and once its workers are gone, too.
+  std::optional<ExitReason> exiting() const { return exit_; }
   std::optional<ExitReason> ending() const { return ended_ ? exit_ : std::nullopt; }
   // Refuses an order of a leader by another life of the journal. It may not know that a round of
   // this life runs here: it is told, so that it forms none beside it (forming.h,
@@ -79,6 +82,10 @@ class Agent {
   Time lease_from() const { return lease_from_; }
   // Rounds of this journal life are in the workers' hands.
   JournalLife holding() const;
+  // It has a place in one, and does not leave it.
+  bool in_round() const {
+    return group_ == Group::kEntering || group_ == Group::kRunning || group_ == Group::kFinished;
+  }
 
   void check() const;
   std::uint64_t digest() const;
@@ -116,9 +123,6 @@ class Agent {
   void foreign_exited(Time now, const WorkerExited& exited, Effects& effects);
   void leave_when_unneeded(Time now, const Order& order, Effects& effects);
   void leave_when_over(Time now, Effects& effects);
-  bool in_round() const {
-    return group_ == Group::kEntering || group_ == Group::kRunning || group_ == Group::kFinished;
-  }
   RoundId after_placed() const { return {placed_.journal, placed_.number + 1}; }
   bool native() const { return job_.workers == WorkerKind::kNative; }
   bool hosts_journal() const {
@@ -131,13 +135,17 @@ class Agent {
   LeadId lead_seen_;
   AgentId leader_;
   BeatNo beats_;
+  Time beat_due_ = kEndOfTime;
+  Time prepare_since_{};
+  BoundWatch acknowledgements_, pauses_, start_ups_;
   std::vector<std::pair<BeatNo, Time>> sent_;  // not acknowledged yet, oldest first, at most 64
   Time lease_from_{};
   NodeId contested_;  // leads by another life of the journal, and was told so until lately
   Time contested_until_{};
 
   Group group_ = Group::kCleaning;
-  std::uint32_t alive_ = 0;  // local worker processes
+  std::uint32_t alive_ = 0;    // local worker processes
+  std::uint64_t arrived_ = 0;  // kEntering: bytes of the resume state
   RoundId placed_;
   std::uint32_t first_rank_ = 0;  // in placed_
   RoundId entered_;               // valid while kRunning or kFinished

@@ -44,6 +44,7 @@ void Crew::step(Time now, const CrewInput& input, std::vector<Input>& to_agent) 
   } else if (const auto* placed = std::get_if<CrewPlaced>(&input)) {
     for (Hand& hand : hands_) {
       if (hand.prepared) hand.placed = std::max(hand.placed, placed->round);
+      hand.arrived = 0;
     }
   } else if (const auto* said = std::get_if<CrewSaid>(&input)) {
     if (said->local_rank >= hands_.size()) return;
@@ -54,7 +55,9 @@ void Crew::step(Time now, const CrewInput& input, std::vector<Input>& to_agent) 
   } else if (const auto* exited = std::get_if<CrewExited>(&input)) {
     on_exited(*exited, to_agent);
   } else if (std::holds_alternative<CrewPolled>(input)) {
-    to_agent.emplace_back(WorkerPulse{held(), silent(now)});
+    WorkerPulse pulse{held(), silent(now), 0};
+    for (const Hand& hand : hands_) pulse.arrived += hand.arrived;
+    to_agent.emplace_back(std::move(pulse));
   }
 }
 
@@ -111,6 +114,7 @@ void Crew::on_said(Hand& hand, const WorkerSays& says, std::vector<Input>& to_ag
     hand.held = pulse->held;
     hand.computing = pulse->computing;
     hand.computes = pulse->for_how_long;
+    hand.arrived = pulse->arrived;
   }
 }
 
@@ -213,7 +217,7 @@ std::uint64_t Crew::digest() const {
   Hash hash;
   for (const Hand& hand : hands_) {
     hash(hand.alive, hand.prepared, hand.placed, hand.entered, hand.left_for, hand.held, hand.saved,
-         hand.finished, hand.spoke, hand.computing, hand.computes);
+         hand.finished, hand.spoke, hand.computing, hand.computes, hand.arrived);
   }
   hash(awake_at_, told_prepared_, told_entered_, told_left_, told_saved_, told_finished_);
   return hash.value();

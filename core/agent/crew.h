@@ -81,6 +81,7 @@ class Crew {
     Time spoke{};
     bool computing = false;
     Duration computes{};  // when it last spoke
+    std::uint64_t arrived = 0;
   };
 
   void wake(Time now);

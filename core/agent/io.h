@@ -70,6 +70,11 @@ struct JournalFileSynced {
 struct MarkerStored {
   RecordNo record;
 };
+// The answer to ReadMarker: the newest commit marker of the checkpoint directory, if there is one.
+// Not given while the storage cannot be read.
+struct MarkerRead {
+  std::optional<CommitMarker> newest;
+};
 // No process of an earlier life is left on this node.
 struct LeftoversKilled {};
 // Native: all local workers are up, connected and outside any round.
@@ -97,6 +102,7 @@ struct WorkerExited {
 struct WorkerPulse {
   std::optional<StatePoint> held;
   std::optional<std::uint32_t> silent_rank;  // local rank that is frozen (see Crew), if any
+  std::uint64_t arrived = 0;  // bytes of the resume state that have come to all of them so far
 };
 struct WorkersSaved {
   SaveReport report;
@@ -136,7 +142,7 @@ using Input =
     std::variant<Start, Received, PeerClosed, TimerFired, JournalReplied, JournalFileRead,
                  JournalFileSynced, MarkerStored, LeftoversKilled, WorkersPrepared, WorkersEntered,
                  WorkersLeft, WorkerExited, WorkerPulse, WorkersSaved, WorkersFinished, EdgeFailed,
-                 LeaveNotice, StopJob, ManifestWritten, SaveVerified, SaveBroken>;
+                 LeaveNotice, StopJob, ManifestWritten, SaveVerified, SaveBroken, MarkerRead>;
 
 // ---- Effects
 // -------------------------------------------------------------------------------------
@@ -162,10 +168,19 @@ struct WriteJournalFile {
   JournalLife life;
   NumberedRecord record;  // number 0: found the file with this life
 };
+// On its host: of these records only writer, nonce and number are needed any more. When the file is
+// made smaller, if ever, is the runtime's choice; it is never made so that a record is missing.
+struct EmptyRecords {
+  JournalLife life;
+  std::vector<RecordNo> records;  // ascending
+};
 // Beside the save's manifest, synced. Answered by MarkerStored; may be repeated.
 struct PutMarker {
   CommitMarker marker;
 };
+// No journal answers: see what the checkpoint directory says of the job's end. Answered by
+// MarkerRead.
+struct ReadMarker {};
 // Kill every process that an earlier life of this agent left on the node.
 struct KillLeftovers {};
 // Native: start the local workers, outside any round.
@@ -214,6 +229,13 @@ struct VerifySave {
 struct DeleteSaves {
   std::vector<CommittedSave> saves;
 };
+// The coordinator's: a save of a round below `below`, of the same journal, that is none of `keep`
+// was abandoned with its round, and no Checkpoint will ever name it: delete its directory. May be
+// repeated.
+struct SweepSaves {
+  RoundId below;
+  std::vector<CommittedSave> keep;
+};
 // The agent is done: exit with this code, after the workers.
 enum class ExitReason : std::uint8_t {
   kSucceeded,
@@ -256,6 +278,15 @@ enum class NoteKind : std::uint8_t {
   kWaiting,         // a: WaitReason
   kSaveBroken,      // a: record of the save; b: 1 if read back, 0 if found while loading
   kRetired,         // a: newest record that was retired; b: how many
+  kBoundExceeded,   // a: Bound; b: what was measured, in ns; c: what was declared, in ns
+};
+// A declared bound (DeclaredBounds) that a measurement has exceeded: outside faults it is declared
+// too short, and what was derived from it does not hold. Told again only for half as much more.
+enum class Bound : std::uint8_t {
+  kAcknowledged,  // a beat: there and back, with the read of the journal
+  kJournal,       // from asking the journal to its answer
+  kPause,         // a timer of the agent came so late
+  kStartUp,       // from starting the programs to "prepared"
 };
 struct Note {
   NoteKind kind;
@@ -264,10 +295,11 @@ struct Note {
   std::uint64_t a = 0, b = 0, c = 0;
 };
 
-using Effect = std::variant<Send, ArmTimer, CancelTimer, AskJournal, ReadJournalFile,
-                            WriteJournalFile, PutMarker, KillLeftovers, PrepareWorkers, EnterRound,
-                            LeaveRound, StopWorkers, KillWorker, RenewLease, PollWorkers,
-                            TellCheckpoint, Exit, Note, WriteManifest, VerifySave, DeleteSaves>;
+using Effect =
+    std::variant<Send, ArmTimer, CancelTimer, AskJournal, ReadJournalFile, WriteJournalFile,
+                 PutMarker, KillLeftovers, PrepareWorkers, EnterRound, LeaveRound, StopWorkers,
+                 KillWorker, RenewLease, PollWorkers, TellCheckpoint, Exit, Note, WriteManifest,
+                 VerifySave, DeleteSaves, SweepSaves, EmptyRecords, ReadMarker>;
 
 using Effects = std::vector<Effect>;
 

@@ -50,6 +50,8 @@ void Node::dispatch(Time now, const Input& input, Effects& effects) {
     hosted_.on_synced(*synced, effects);
   } else if (const auto* marker = std::get_if<MarkerStored>(&input)) {
     coordinator_.on_marker(now, marker->record, journal_, effects);
+  } else if (const auto* read = std::get_if<MarkerRead>(&input)) {
+    on_marker_read(now, *read, effects);
   } else if (std::holds_alternative<StopJob>(input)) {
     coordinator_.on_stop_job(now, journal_, effects);
   } else {
@@ -160,6 +162,9 @@ void Node::on_timer(Time now, TimerId timer, Effects& effects) {
     case TimerId::kJournal:
       journal_.on_timer(now, effects);
       return;
+    case TimerId::kJoin:
+      if (!agent_.in_round()) part(now, ExitReason::kJoinTimeout, effects);
+      return;
     case TimerId::kLinger:
       effects.push_back(Exit{agent_.ending().value_or(ExitReason::kStopped)});
       exited_ = true;
@@ -207,15 +212,45 @@ void Node::after(Time now, Effects& effects) {
   }
   // Also without workers, once it has had a place: the Verdict may have been recorded meanwhile.
   const bool took_part = agent_.holding() || agent_.placed();
-  if (job_.journal == JournalKind::kHosted && !agent_.ending() && took_part) {
+  if (job_.journal == JournalKind::kHosted && !agent_.exiting() && took_part) {
     const Time heard = std::max(agent_.lease_from(), journal_.last_answer());
-    if (now - heard > job_.journal_lost_after) agent_.on_journal_lost(now, effects);
+    const bool lost = now - heard > job_.journal_lost_after;
+    if (lost) part(now, ExitReason::kJournalLost, effects);
+    if (!lost && parting_ && parting_->reason == ExitReason::kJournalLost) parting_.reset();
   }
+  // It has found a place after all, or ends otherwise; or the storage does not answer, either.
+  const bool placed = parting_ && parting_->reason == ExitReason::kJoinTimeout && agent_.in_round();
+  if (placed || agent_.exiting()) parting_.reset();
+  if (parting_ && now - parting_->since > timeouts_.orphan) on_marker_read(now, {}, effects);
   if (agent_.ending()) {
     finish(now, effects);
     return;
   }
   journal_.hold(agent_.holding());
+}
+
+// It is to end, for want of a journal or of a round. Perhaps the job has ended without its hearing.
+void Node::part(Time now, ExitReason reason, Effects& effects) {
+  if (parting_ || agent_.exiting()) return;
+  parting_ = Parting{reason, now};
+  effects.push_back(ReadMarker{});
+}
+
+// The marker beside the last save says whether the job has succeeded. One of an earlier life of the
+// journal says nothing of the present one.
+void Node::on_marker_read(Time now, const MarkerRead& read, Effects& effects) {
+  if (!parting_) return;
+  const ExitReason reason = parting_->reason;
+  parting_.reset();
+  const bool succeeded =
+      read.newest && read.newest->verdict && read.newest->journal >= agent_.placed().journal;
+  if (succeeded) {
+    Verdict verdict;
+    verdict.step = read.newest->checkpoint.step;
+    agent_.on_verdict(now, verdict, effects);
+  } else {
+    agent_.give_up(now, reason, effects);
+  }
 }
 
 // The agent has ended. Whoever leads, or keeps the journal, stays for those who have not heard it
@@ -255,12 +290,15 @@ void Node::check() const {
                  lingering_);
   ELASTIC_ASSERT(lingering_ == agent_.ending().has_value());
   ELASTIC_ASSERT(!coordinator_.leading() || agent_.lead_seen() >= coordinator_.lead_id());
+  ELASTIC_ASSERT(!parting_ || parting_->reason == ExitReason::kJournalLost ||
+                 parting_->reason == ExitReason::kJoinTimeout);
 }
 
 std::uint64_t Node::digest() const {
   Hash hash;
   hash(self_, exited_, lingering_, journal_.digest(), hosted_.digest(), election_.digest(),
        coordinator_.digest(), agent_.digest());
+  if (parting_) hash(parting_->reason, parting_->since);
   return hash.value();
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "core/agent/agent.h"
 #include "core/agent/io.h"
@@ -28,9 +29,8 @@ namespace elastic {
 //  5. Running workers are not touched by a change of coordinator.
 //  6. After a verdict, whoever leads stays until everybody that it hears has said that it ends, but
 //     no longer than a lease; the host of a hosted journal stays for a lease. Who has heard nothing
-//     by then has lapsed. An external journal tells it the verdict; with a hosted one that is gone
-//     it ends with kJournalLost, and only the host's next life finds the verdict (in its file, or
-//     in the marker).
+//     by then has lapsed. An external journal tells it the verdict. With a hosted one that is gone
+//     it reads the newest commit marker before it chooses how to end: as succeeded, if the job has.
 class Node {
  public:
   // `job` and `timeouts` are those of the whole job and must be the same on all nodes.
@@ -62,6 +62,8 @@ class Node {
   void on_journal(Time now, const JournalAnswer& answer, Effects& effects);
   void after(Time now, Effects& effects);
   void follow(Time now, LeadId lead, AgentId leader, Effects& effects);
+  void part(Time now, ExitReason reason, Effects& effects);
+  void on_marker_read(Time now, const MarkerRead& read, Effects& effects);
   void finish(Time now, Effects& effects);
 
   JobConfig job_;
@@ -69,6 +71,12 @@ class Node {
   AgentId self_;
   bool exited_ = false;
   bool lingering_ = false;
+  // It is about to end without the verdict, and has asked for the newest marker.
+  struct Parting {
+    ExitReason reason;
+    Time since{};
+  };
+  std::optional<Parting> parting_;
   JournalClient journal_;
   HostedJournal hosted_;
   Election election_;

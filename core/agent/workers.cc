@@ -23,12 +23,13 @@ void Agent::on_leftovers_killed(Time now, Effects& effects) {
 
 // Native: starts the local workers that are not running, outside any round. Programs that fail at
 // once are started again ever more slowly.
-void Agent::prepare(Time /*now*/, Effects& effects) {
+void Agent::prepare(Time now, Effects& effects) {
   if (exit_ || !native()) return;
   if (group_ != Group::kNone && group_ != Group::kReady && group_ != Group::kPreparing) return;
   group_ = Group::kPreparing;
   alive_ = job_.workers_per_node;
   wait_ = WaitReason::kPreparing;
+  prepare_since_ = now;
   effects.push_back(PrepareWorkers{});
 }
 
@@ -38,6 +39,9 @@ void Agent::on_prepared(Time now, Effects& effects) {
   group_ = Group::kReady;
   stopping_ = false;
   killed_.clear();
+  if (start_ups_.exceeds(now - prepare_since_, job_.bounds.start_up)) {
+    effects.push_back(start_ups_.note(self_.node, Bound::kStartUp, job_.bounds.start_up));
+  }
   beat(now, effects);
 }
 
@@ -242,6 +246,7 @@ void Agent::foreign_exited(Time now, const WorkerExited& exited, Effects& effect
 }
 
 void Agent::on_pulse(Time /*now*/, const WorkerPulse& pulse, Effects& effects) {
+  if (group_ == Group::kEntering) arrived_ = pulse.arrived;
   if (pulse.held && native() && held_ && group_ == Group::kRunning) hold_state(pulse.held);
   if (!pulse.silent_rank) return;
   const std::uint32_t rank = *pulse.silent_rank;

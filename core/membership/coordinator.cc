@@ -276,6 +276,7 @@ void Coordinator::settle_append(Time now, const Record& record, JournalClient& j
     ELASTIC_ASSERT(world->round == target_);
     phase_ = Phase::kRunning;
     recorded_at_ = now;
+    entering_at_ = now;
     running_since_ = kEndOfTime;
     entered_.clear();
     best_step_ = world->resume.state.step;
@@ -294,7 +295,10 @@ void Coordinator::settle_append(Time now, const Record& record, JournalClient& j
     step_length_ = {};
     ran_ = {};
     planned_ = false;
-    for (auto& [node, peer] : peers_) peer.failures_acked = peer.failures_noted;
+    for (auto& [node, peer] : peers_) {
+      peer.failures_acked = peer.failures_noted;
+      peer.arrived = 0;
+    }
     wait_for(WaitReason::kNone, effects);
     effects.push_back(Note{NoteKind::kWorldRecorded, self_.node, world->round,
                            world->members.size(), world->resume.state.step.value,
@@ -303,6 +307,7 @@ void Coordinator::settle_append(Time now, const Record& record, JournalClient& j
   } else if (const auto* saved = std::get_if<Checkpoint>(&record.body)) {
     if (saving_ && saving_->report.step <= saved->step) saving_.reset();
     put_marker({view.checkpoint_record, *saved}, false, view, effects);
+    sweep_saves(view, effects);
     effects.push_back(Note{NoteKind::kCheckpoint, self_.node, saved->round, saved->step.value,
                            view.checkpoint_record.value, 0});
   } else if (const auto* retire = std::get_if<Retire>(&record.body)) {
@@ -425,16 +430,16 @@ std::uint64_t Coordinator::digest() const {
   Hash hash;
   hash(phase_, suspended_, lead_, lead_return_, enough_heard_, awake_at_, awaiting_, announce_to_,
        target_, cause_, planned_, planned_until_, forming_since_, last_join_, joined_, hoped_for_,
-       wait_, recorded_at_, running_since_, entered_, best_step_, edge_since_, first_failure_,
-       failed_at_, start_failures_, first_start_, stop_with_, flaps_.digest(), health_.digest(),
-       too_few_, mute_, evaluating_soon_, announced_, departed_, ran_, step_length_, running_from_,
-       pause_, asked_at_, asking_, adopted_);
+       wait_, recorded_at_, entering_at_, running_since_, entered_, best_step_, edge_since_,
+       first_failure_, failed_at_, start_failures_, first_start_, stop_with_, flaps_.digest(),
+       health_.digest(), too_few_, mute_, evaluating_soon_, announced_, departed_, ran_,
+       step_length_, running_from_, pause_, asked_at_, asking_, adopted_);
   if (saving_) hash(saving_->report, saving_->in);
-  hash(manifest_for_, markers_asked_, marker_stored_);
+  hash(manifest_for_, markers_asked_, marker_stored_, swept_below_);
   for (const auto& [node, peer] : peers_) {
     hash(node, peer.beat, peer.heard, peer.acked, peer.ever_acked, peer.suspect_at, peer.lost,
          peer.leaving, peer.leave_at, peer.sits_out_until, peer.suppressed_until,
-         peer.failures_noted, peer.failures_acked, peer.starts_counted);
+         peer.failures_noted, peer.failures_acked, peer.starts_counted, peer.arrived);
   }
   return hash.value();
 }

@@ -126,6 +126,7 @@ class Coordinator {
                   Effects& effects);
   bool retire_saves(Time now, JournalClient& journal, Effects& effects);
   void settle_retire(const Retire& retire, const JournalView& view, Effects& effects);
+  void sweep_saves(const JournalView& view, Effects& effects);
   void take_up_saves(const JournalView& view, Effects& effects);
   bool needs_other_save(const World& world, const JournalView& view) const;
   std::vector<RecordNo> broken_saves(const JournalView& view) const;
@@ -161,6 +162,7 @@ class Coordinator {
                  Effects& effects);
   void record_world(Time now, Forming forming, JournalClient& journal, Effects& effects);
   std::optional<RoundCause> broken(Time now, const World& world, Effects& effects);
+  void note_arrival(Time now, NodeId node, const World& world);
   std::optional<RoundCause> stalled(Time now, const World& world);
   std::optional<RoundCause> edge_failed(Time now, const World& world);
   void sit_out_worst(Time now, const World& world);
@@ -204,6 +206,7 @@ class Coordinator {
   WaitReason wait_ = WaitReason::kNone;
 
   Time recorded_at_{};               // kRunning: since when
+  Time entering_at_{};               // a member has entered, or more of its state has arrived
   Time running_since_ = kEndOfTime;  // every member has entered
   std::set<NodeId> entered_;
   Step best_step_;                // newest step that a member of the newest World reported
@@ -216,6 +219,7 @@ class Coordinator {
   std::optional<ManifestOrder> manifest_for_;   // all shares are in: asked of group rank 0
   std::set<RecordNo> markers_asked_;            // since the own Lead
   RecordNo marker_stored_;                      // the newest of them that is durable
+  RoundId swept_below_;                         // saves of rounds below were swept
   std::optional<Verdict> stop_with_;            // operator
 
   policy::FlapTable flaps_;

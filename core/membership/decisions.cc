@@ -147,6 +147,7 @@ void Coordinator::adopt(Time now, JournalClient& journal, Effects& effects) {
   } else if (all_heard) {
     phase_ = Phase::kRunning;
     recorded_at_ = now;
+    entering_at_ = now;
     running_since_ = kEndOfTime;
     best_step_ = world.resume.state.step;
     adopted_ = true;
@@ -189,6 +190,7 @@ std::optional<RoundCause> Coordinator::broken(Time now, const World& world, Effe
       if (now - recorded_at_ > timeouts_.lost_after) return RoundCause::kNodeLost;
       continue;
     }
+    note_arrival(now, member.agent.node, world);
     const Beat& beat = peer->beat;
     const bool finished_foreign = job_.workers == WorkerKind::kForeign &&
                                   beat.from == member.agent && beat.state == AgentState::kFinished;
@@ -199,7 +201,7 @@ std::optional<RoundCause> Coordinator::broken(Time now, const World& world, Effe
     left = left || beat.left_for > world.round;
     edges = edges || (beat.placed == world.round && !beat.failed_edges.empty());
     if (beat.entered == world.round || beat.state == AgentState::kFinished) {
-      entered_.insert(member.agent.node);
+      if (entered_.insert(member.agent.node).second) entering_at_ = now;
     }
     if (beat.held && beat.held->entered == world.round) {
       best_step_ = std::max(best_step_, beat.held->step);
@@ -217,8 +219,17 @@ std::optional<RoundCause> Coordinator::broken(Time now, const World& world, Effe
   return stalled(now, world);
 }
 
+// However long a fill or a load takes, its member is waited for while it goes on; and others may
+// wait for that member to be filled from it.
+void Coordinator::note_arrival(Time now, NodeId node, const World& world) {
+  Peer& peer = peers_.at(node);
+  if (peer.beat.placed != world.round || peer.beat.arrived <= peer.arrived) return;
+  peer.arrived = peer.beat.arrived;
+  entering_at_ = now;
+}
+
 std::optional<RoundCause> Coordinator::stalled(Time now, const World& world) {
-  if (running_since_ != kEndOfTime || now - recorded_at_ <= timeouts_.enter) return std::nullopt;
+  if (running_since_ != kEndOfTime || now - entering_at_ <= timeouts_.enter) return std::nullopt;
   const std::size_t entered = entered_.size();
   for (const Member& member : world.members) {
     if (entered_.contains(member.agent.node) || entered < job_.min_nodes) continue;

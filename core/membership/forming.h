@@ -35,7 +35,8 @@ struct Peer {
   Time suppressed_until{};  // lost too often lately (policy/flaps.h)
   FailureNo failures_noted;
   FailureNo failures_acked;
-  FailureNo starts_counted;  // newest failed start, outside any round, that was counted
+  FailureNo starts_counted;   // newest failed start, outside any round, that was counted
+  std::uint64_t arrived = 0;  // the most of Beat::arrived in the newest World
 };
 using Peers = std::map<NodeId, Peer>;
 

@@ -94,6 +94,7 @@ class BasicHash {
   }
   void add(const Checkpoint& v) { (*this)(v.step, v.round, v.lineage, v.manifest_digest); }
   void add(const Retire& v) { (*this)(v.saves); }
+  void add(const Emptied&) {}
   void add(const CommittedSave& v) { (*this)(v.record, v.checkpoint); }
   void add(const Verdict& v) { (*this)(v.kind, v.step, v.first_failure); }
   void add(const Record& v) { (*this)(v.writer, v.nonce, v.body); }
@@ -108,7 +109,7 @@ class BasicHash {
   void add(const Beat& v) {
     (*this)(v.from, v.number, v.lead_seen, v.state, v.workers, v.placed, v.entered,
             v.entered_newest, v.left_for, v.reaped_below, v.held, v.saved, v.last_step, v.failures,
-            v.failed_edges, v.leaving_in, v.manifest, v.checked, v.broken_saves);
+            v.failed_edges, v.leaving_in, v.manifest, v.checked, v.broken_saves, v.arrived);
   }
   void add(const Placement& v) {
     (*this)(v.round, v.group_rank, v.group_size, v.first_rank, v.world_size, v.previous, v.next,
@@ -127,7 +128,7 @@ class BasicHash {
     (*this)(v.from, v.request, v.holding, v.from_record, v.append, v.want_contacts);
   }
   void add(const JournalAnswer& v) {
-    (*this)(v.request, v.outcome, v.journal, v.records, v.contacts);
+    (*this)(v.request, v.outcome, v.journal, v.records, v.contacts, v.more);
   }
 
   void add(const Start& v) { (*this)(v.self, v.seed, v.contacts); }
@@ -145,7 +146,7 @@ class BasicHash {
   void add(const WorkerExited& v) {
     (*this)(v.round, v.local_rank, v.status, v.last_of_group, v.held);
   }
-  void add(const WorkerPulse& v) { (*this)(v.held, v.silent_rank); }
+  void add(const WorkerPulse& v) { (*this)(v.held, v.silent_rank, v.arrived); }
   void add(const WorkersSaved& v) { (*this)(v.report); }
   void add(const WorkersFinished& v) { (*this)(v.held); }
   void add(const EdgeFailed& v) { (*this)(v.round, v.peer); }
@@ -154,6 +155,7 @@ class BasicHash {
   void add(const ManifestWritten& v) { (*this)(v.round, v.step, v.digest); }
   void add(const SaveVerified& v) { (*this)(v.record, v.intact); }
   void add(const SaveBroken& v) { (*this)(v.record); }
+  void add(const MarkerRead& v) { (*this)(v.newest); }
 
   D digest_;
 };

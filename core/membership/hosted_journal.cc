@@ -10,6 +10,21 @@ namespace elastic {
 namespace {
 constexpr Duration kContactAge = std::chrono::seconds(60);
 constexpr std::size_t kMaxContacts = 4096;  // hints only; the longest silent is dropped
+constexpr std::size_t kAnswerBytes = std::size_t{1} << 20U;
+
+// About as many as it takes on the wire.
+std::size_t bytes_of(const Record& record) {
+  constexpr std::size_t kHead = 48;
+  constexpr std::size_t kPart = 32;  // of a list: a member, a holder, ...
+  std::size_t parts = 0;
+  if (const auto* world = std::get_if<World>(&record.body)) {
+    parts = 8 + world->members.size() + world->holders.size() + world->sitting_out.size() +
+            world->flaps.size() + world->starts_counted.size() + world->broken.size();
+  } else if (const auto* retire = std::get_if<Retire>(&record.body)) {
+    parts = retire->saves.size();
+  }
+  return kHead + kPart * parts;
+}
 }  // namespace
 
 void HostedJournal::start(AgentId self, std::uint64_t seed, Effects& effects) {
@@ -30,6 +45,9 @@ void HostedJournal::on_file_read(const JournalFileRead& file, Effects& effects) 
     life_ = file.life;
     records_ = file.records;
     open_ = true;
+    std::vector<RecordNo> gone;
+    for (const NumberedRecord& record : records_) supersede(record, gone);
+    empty(gone, effects);
     check();
     return;
   }
@@ -81,10 +99,51 @@ void HostedJournal::on_synced(const JournalFileSynced& synced, Effects& effects)
   records_.push_back(std::move(*writing_));
   writing_.reset();
   open_ = true;
+  std::vector<RecordNo> gone;
+  supersede(records_.back(), gone);
+  empty(gone, effects);
   if (writer_) {
     answer(*writer_, JournalAnswer::Outcome::kCreated, now_, effects);
     writer_.reset();
   }
+}
+
+// Which older records mean nothing any more, now that this one is there.
+void HostedJournal::supersede(const NumberedRecord& newest, std::vector<RecordNo>& gone) {
+  const auto replaces = [&](RecordNo& before) {
+    if (before) gone.push_back(before);
+    before = newest.number;
+  };
+  if (std::holds_alternative<Lead>(newest.record.body)) {
+    replaces(newest_lead_);
+  } else if (std::holds_alternative<World>(newest.record.body)) {
+    replaces(newest_world_);
+  } else if (std::holds_alternative<Checkpoint>(newest.record.body)) {
+    newest_checkpoint_ = newest.number;
+  } else if (const auto* retire = std::get_if<Retire>(&newest.record.body)) {
+    // Those of this one may still have to be deleted by a successor (JournalView::last_retired).
+    for (const RecordNo save : newest_retired_) {
+      if (!save || save >= newest_checkpoint_) continue;
+      const auto& body = records_[save.value - 1].record.body;
+      if (std::holds_alternative<Checkpoint>(body)) gone.push_back(save);
+    }
+    newest_retired_ = retire->saves;
+  }
+}
+
+void HostedJournal::empty(const std::vector<RecordNo>& gone, Effects& effects) {
+  std::vector<RecordNo> emptied;
+  for (const RecordNo number : gone) {
+    auto& body = records_[number.value - 1].record.body;
+    if (std::holds_alternative<Emptied>(body)) continue;
+    ELASTIC_ASSERT(!std::holds_alternative<Verdict>(body));
+    ELASTIC_ASSERT(!std::holds_alternative<Retire>(body));
+    body = Emptied{};
+    emptied.push_back(number);
+  }
+  if (emptied.empty()) return;
+  std::sort(emptied.begin(), emptied.end());
+  effects.push_back(EmptyRecords{life_, std::move(emptied)});
 }
 
 void HostedJournal::note_contact(Time now, AgentId agent) {
@@ -138,8 +197,13 @@ void HostedJournal::answer(const JournalAsk& ask, JournalAnswer::Outcome outcome
   reply.journal = life_;
   if (outcome == JournalAnswer::Outcome::kRead) {
     const std::uint64_t from = ask.from_record.value == 0 ? 1 : ask.from_record.value;
-    for (std::uint64_t k = from; k <= records_.size(); ++k)
+    std::size_t bytes = 0;
+    for (std::uint64_t k = from; k <= records_.size(); ++k) {
+      bytes += bytes_of(records_[k - 1].record);
+      reply.more = bytes > kAnswerBytes && k > from;
+      if (reply.more) break;
       reply.records.push_back(records_[k - 1]);
+    }
     if (ask.want_contacts) {
       for (const Contact& contact : contacts_) {
         if (now - contact.last <= kContactAge) reply.contacts.push_back(contact.agent);
@@ -159,11 +223,17 @@ void HostedJournal::check() const {
   ELASTIC_ASSERT(!writer_ || writing_);
   ELASTIC_ASSERT(hosting_ || records_.empty());
   ELASTIC_ASSERT(contacts_.size() <= kMaxContacts);
+  for (const RecordNo newest : {newest_lead_, newest_world_, newest_checkpoint_}) {
+    ELASTIC_ASSERT(newest.value <= records_.size());
+    ELASTIC_ASSERT(!newest ||
+                   !std::holds_alternative<Emptied>(records_[newest.value - 1].record.body));
+  }
 }
 
 std::uint64_t HostedJournal::digest() const {
   Hash hash;
-  hash(hosting_, open_, life_, records_.size(), writing_, writer_, founding_, contacts_.size());
+  hash(hosting_, open_, life_, records_.size(), writing_, writer_, founding_, contacts_.size(),
+       newest_lead_, newest_world_, newest_checkpoint_, newest_retired_);
   for (const Contact& contact : contacts_) hash(contact.agent, contact.last);
   return hash.value();
 }

@@ -4,7 +4,10 @@
 // the checkpoint directory names, and agents that hold rounds of the old life refuse it. If host or
 // file is gone for good, see JobConfig::journal_lost_after.
 //
-// No record is ever emptied: the file, and what is read of it, grow with the job.
+// Records that later ones have made meaningless are emptied: a Lead below the newest, a World below
+// the newest, a retired Checkpoint once a newer Retire is there. So what is kept, and what a
+// newcomer has to read, grows by some ten bytes a record, and by a Retire for each save. An answer
+// has room for about a mebibyte (kAnswerBytes); the reader asks for the rest.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +21,8 @@ namespace elastic {
 
 // Invariants:
 //  1. A record is answered as created, or read by anybody, only after it was synced.
-//  2. Records are 1..n without a gap, and never change.
+//  2. Records are 1..n without a gap. None changes but by being emptied, and whoever has read the
+//     records up to any number, emptied or not, arrives at the same view with those that follow.
 class HostedJournal {
  public:
   explicit HostedJournal(const JobConfig& job) : job_(job) {}
@@ -44,6 +48,8 @@ class HostedJournal {
   void answer(const JournalAsk& ask, JournalAnswer::Outcome outcome, Time now,
               Effects& effects) const;
   void found(Effects& effects);
+  void supersede(const NumberedRecord& newest, std::vector<RecordNo>& gone);
+  void empty(const std::vector<RecordNo>& gone, Effects& effects);
   void note_contact(Time now, AgentId agent);
 
   JobConfig job_;
@@ -52,7 +58,9 @@ class HostedJournal {
   bool hosting_ = false;
   bool open_ = false;
   JournalLife life_;
-  std::vector<NumberedRecord> records_;      // synced
+  std::vector<NumberedRecord> records_;  // synced
+  RecordNo newest_lead_, newest_world_, newest_checkpoint_;
+  std::vector<RecordNo> newest_retired_;     // by the newest Retire
   std::optional<NumberedRecord> writing_;    // handed to the file, not synced yet
   std::optional<JournalAsk> writer_;         // who asked for it
   std::optional<CommitMarker> found_after_;  // of an earlier life

@@ -12,7 +12,7 @@ namespace elastic {
 
 void JournalView::apply(const NumberedRecord& entry) {
   ELASTIC_ASSERT(entry.number.value == last.value + 1);
-  last = entry.number;
+  last = entry.number;  // also of what was emptied
   const auto& body = entry.record.body;
   if (const auto* as_lead = std::get_if<Lead>(&body)) {
     lead = {life, entry.number};
@@ -75,18 +75,19 @@ void JournalClient::arm(Effects& effects) {
   effects.push_back(ArmTimer{TimerId::kJournal, timeouts_.journal_retry});
 }
 
-void JournalClient::ask_read(Effects& effects) {
+void JournalClient::ask_read(Time now, Effects& effects) {
   ELASTIC_ASSERT(flying_ticket_ == 0);  // one read at a time
   ELASTIC_ASSERT(tickets_ > 0);
   flying_ticket_ = tickets_;
   flying_contacts_ = contacts_wanted_;
   flying_first_ = RequestId{requests_ + 1};
-  send_read(effects);
+  send_read(now, effects);
 }
 
-void JournalClient::send_read(Effects& effects) {
+void JournalClient::send_read(Time now, Effects& effects) {
   ELASTIC_ASSERT(flying_ticket_ != 0);
   flying_read_ = next_request();
+  read_asked_ = now;
   ELASTIC_ASSERT(flying_first_ <= flying_read_);
   JournalAsk ask;
   ask.from = self_;
@@ -98,11 +99,12 @@ void JournalClient::send_read(Effects& effects) {
   arm(effects);
 }
 
-void JournalClient::ask_append(Effects& effects) {
+void JournalClient::ask_append(Time now, Effects& effects) {
   ELASTIC_ASSERT(pending_.has_value());
   ELASTIC_ASSERT(pending_->number.value == view_.last.value + 1);
   append_after_read_ = false;
   flying_append_ = next_request();
+  append_asked_ = now;
   JournalAsk ask;
   ask.from = self_;
   ask.request = flying_append_;
@@ -112,14 +114,14 @@ void JournalClient::ask_append(Effects& effects) {
   arm(effects);
 }
 
-std::uint64_t JournalClient::read(Time /*now*/, bool want_contacts, Effects& effects) {
+std::uint64_t JournalClient::read(Time now, bool want_contacts, Effects& effects) {
   ++tickets_;
   contacts_wanted_ = contacts_wanted_ || want_contacts;
-  if (flying_ticket_ == 0) ask_read(effects);
+  if (flying_ticket_ == 0) ask_read(now, effects);
   return tickets_;
 }
 
-void JournalClient::append(Time /*now*/, decltype(Record::body) body, Effects& effects) {
+void JournalClient::append(Time now, decltype(Record::body) body, Effects& effects) {
   ELASTIC_ASSERT(!pending_.has_value());
   ELASTIC_ASSERT(!view_.verdict.has_value());
   Record record;
@@ -128,7 +130,7 @@ void JournalClient::append(Time /*now*/, decltype(Record::body) body, Effects& e
   record.nonce = math::draw(math::Seed{seed_}, math::Stream{0x6a6f75726e616cULL}, index);
   record.body = std::move(body);
   pending_ = NumberedRecord{RecordNo{view_.last.value + 1}, std::move(record)};
-  ask_append(effects);
+  ask_append(now, effects);
 }
 
 void JournalClient::abandon() {
@@ -159,16 +161,32 @@ bool JournalClient::accept_life(const JournalAnswer& answer, JournalEvent& event
   return true;
 }
 
-void JournalClient::settle_pending(Record read_there, JournalEvent& event) {
+void JournalClient::settle_pending(const Record& read_there, JournalEvent& event) {
   ELASTIC_ASSERT(pending_.has_value());
   ELASTIC_ASSERT(!event.appended.has_value());
   ELASTIC_ASSERT(!event.append_lost);
-  if (read_there == pending_->record) {
-    event.appended = std::move(read_there);
+  // What it held may have been emptied meanwhile; who wrote it, never.
+  if (read_there.writer == pending_->record.writer && read_there.nonce == pending_->record.nonce) {
+    ELASTIC_ASSERT(read_there == pending_->record ||
+                   std::holds_alternative<Emptied>(read_there.body));
+    event.appended = pending_->record;
   } else {
     event.append_lost = true;
   }
   abandon();
+}
+
+// An answer to an earlier asking was longer on its way than is known: it is left out.
+void JournalClient::measure(Time now, RequestId request, Effects& effects) {
+  const bool newest = request == flying_read_ || request == flying_append_;
+  if (!newest) return;
+  const Duration took = now - (request == flying_append_ ? append_asked_ : read_asked_);
+  const bool hosted = job_.journal == JournalKind::kHosted;
+  const Duration declared =
+      job_.bounds.journal + (hosted ? job_.bounds.round_trip : Duration{}) + job_.bounds.pause;
+  if (delays_.exceeds(took, declared)) {
+    effects.push_back(delays_.note(self_.node, Bound::kJournal, declared));
+  }
 }
 
 JournalEvent JournalClient::on_answer(Time now, const JournalAnswer& answer, Effects& effects) {
@@ -183,6 +201,7 @@ JournalEvent JournalClient::on_answer(Time now, const JournalAnswer& answer, Eff
     return event;  // the timer asks again
   }
   last_answer_ = now;
+  measure(now, answer.request, effects);
   if (is_append && !pending_) return event;  // of another life: the timer reads that one
   if (is_append) {
     flying_append_ = {};
@@ -202,7 +221,7 @@ JournalEvent JournalClient::on_answer(Time now, const JournalAnswer& answer, Eff
       append_after_read_ = true;
       if (flying_ticket_ == 0) {
         ++tickets_;
-        ask_read(effects);
+        ask_read(now, effects);
       }
     }
     return event;
@@ -217,24 +236,28 @@ JournalEvent JournalClient::on_answer(Time now, const JournalAnswer& answer, Eff
     if (pending_ && entry.number == pending_->number) settle_pending(entry.record, event);
   }
   event.contacts = answer.contacts;
+  if (answer.more) {
+    send_read(now, effects);  // the rest; whoever waits for this read waits on
+    return event;
+  }
   event.read_done = fresh ? flying_ticket_ : 0;
   if (flying_contacts_) contacts_wanted_ = false;
   const bool again = tickets_ > flying_ticket_ || !fresh;
   flying_ticket_ = 0;
-  if (pending_ && append_after_read_) ask_append(effects);
-  if (again) ask_read(effects);
+  if (pending_ && append_after_read_) ask_append(now, effects);
+  if (again) ask_read(now, effects);
   return event;
 }
 
-void JournalClient::on_timer(Time /*now*/, Effects& effects) {
+void JournalClient::on_timer(Time now, Effects& effects) {
   if (pending_ && (flying_append_ || append_after_read_)) {
     append_after_read_ = true;
     flying_append_ = {};
-    if (flying_ticket_ != 0) return send_read(effects);
+    if (flying_ticket_ != 0) return send_read(now, effects);
     ++tickets_;
-    ask_read(effects);
+    ask_read(now, effects);
   } else if (flying_ticket_ != 0) {
-    send_read(effects);
+    send_read(now, effects);
   }
 }
 
@@ -253,7 +276,7 @@ std::uint64_t JournalClient::digest() const {
   hash(holding_, view_.life, view_.last, view_.lead, view_.leader, view_.world_record,
        view_.checkpoint_record, view_.verdict.has_value(), requests_, nonces_, tickets_,
        flying_ticket_, flying_first_, flying_read_, contacts_wanted_, flying_contacts_,
-       flying_append_, append_after_read_, last_answer_);
+       flying_append_, append_after_read_, last_answer_, read_asked_, append_asked_, delays_.worst);
   hash(view_.saves, view_.last_retired);
   if (view_.world) hash(*view_.world);
   if (pending_) hash(*pending_);

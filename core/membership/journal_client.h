@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/agent/io.h"
+#include "core/membership/bounds.h"
 #include "core/membership/config.h"
 #include "core/membership/records.h"
 
@@ -82,13 +83,14 @@ class JournalClient {
 
  private:
   void send(const JournalAsk& ask, Effects& effects) const;
-  void ask_read(Effects& effects);
-  void send_read(Effects& effects);
-  void ask_append(Effects& effects);
+  void ask_read(Time now, Effects& effects);
+  void send_read(Time now, Effects& effects);
+  void ask_append(Time now, Effects& effects);
   void arm(Effects& effects);
+  void measure(Time now, RequestId request, Effects& effects);
   RequestId next_request();
   bool accept_life(const JournalAnswer& answer, JournalEvent& event);
-  void settle_pending(Record read_there, JournalEvent& event);
+  void settle_pending(const Record& read_there, JournalEvent& event);
 
   JobConfig job_;
   Timeouts timeouts_;
@@ -108,6 +110,8 @@ class JournalClient {
   RequestId flying_append_;
   bool append_after_read_ = false;  // the outcome was unknown: read, then repeat
   Time last_answer_{};
+  Time read_asked_{}, append_asked_{};  // of those in flight, at last
+  BoundWatch delays_;
 };
 
 }  // namespace elastic

@@ -96,6 +96,9 @@ struct Beat {
   std::optional<ManifestReport> manifest;  // group rank 0: until the Checkpoint is seen
   std::optional<SaveCheck> checked;        // the newest save that it has read back
   std::vector<RecordNo> broken_saves;      // found broken while loading, at most 8, newest last
+  // kEntering, native: bytes of the resume state that have come to its workers so far. Who goes on
+  // is waited for.
+  std::uint64_t arrived = 0;
   bool operator==(const Beat&) const = default;
 };
 
@@ -186,7 +189,8 @@ struct JournalAsk {
 
 struct JournalAnswer {
   enum class Outcome : std::uint8_t {
-    kRead,     // `records` are all records from `from_record` on, as of a moment after the asking
+    kRead,     // `records` are all records from `from_record` on, as of a moment after the asking;
+               // or, with `more`, the first of them: ask for the rest
     kCreated,  // the append is durable
     kTaken,    // another record has that number (or the same one: read it)
     kUnknown,  // it may have happened, or may still happen
@@ -197,6 +201,7 @@ struct JournalAnswer {
   JournalLife journal;
   std::vector<NumberedRecord> records;
   std::vector<AgentId> contacts;  // hints without any part in safety
+  bool more = false;              // kRead: there are further records, for which this had no room
   bool operator==(const JournalAnswer&) const = default;
 };
 

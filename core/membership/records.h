@@ -1,5 +1,6 @@
-// Journal records: the only source of safety. Record k is created once and never changes. No clock
-// takes part in that: who writes later, or believes that it still leads, finds its number taken.
+// Journal records: the only source of safety. Record k is created once and never changes, except
+// that it may be emptied when later ones have made it meaningless. No clock takes part in that: who
+// writes later, or believes that it still leads, finds its number taken.
 #pragma once
 
 #include <cstddef>
@@ -148,8 +149,8 @@ struct CommittedSave {
 };
 
 // These saves may be deleted, and no later World names them. Recorded only when a newer one was
-// read back intact and its marker is durable. Numbers of records that were emptied since mean
-// nothing and do no harm.
+// read back intact and its marker is durable. Never emptied, since whoever has read the Checkpoints
+// needs it; numbers of records that were emptied since mean nothing and do no harm.
 struct Retire {
   std::vector<RecordNo> saves;  // oldest first
   bool operator==(const Retire&) const = default;
@@ -179,10 +180,16 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
+// What is left of a record that nobody needs any more (HostedJournal): its number stays taken, and
+// its writer still finds it there.
+struct Emptied {
+  bool operator==(const Emptied&) const = default;
+};
+
 struct Record {
   AgentId writer;
   std::uint64_t nonce = 0;  // tells two records of one writer apart
-  std::variant<Lead, World, Checkpoint, Verdict, Retire> body;
+  std::variant<Lead, World, Checkpoint, Verdict, Retire, Emptied> body;
   bool operator==(const Record&) const = default;
 };
 

@@ -199,12 +199,22 @@ void Coordinator::settle_retire(const Retire& retire, const JournalView& view, E
       Note{NoteKind::kRetired, self_.node, {}, retire.saves.back().value, retire.saves.size(), 0});
 }
 
+// Only saves of the newest round can still be committed (note_save, commit_save): what is there of
+// older ones, and is no committed save, was abandoned.
+void Coordinator::sweep_saves(const JournalView& view, Effects& effects) {
+  if (!view.world || view.saves.empty() || view.world->round <= swept_below_) return;
+  ELASTIC_ASSERT(view.world->round.journal == view.life);
+  swept_below_ = view.world->round;
+  effects.push_back(SweepSaves{view.world->round, view.saves});
+}
+
 // A new coordinator takes up what the old one may have left undone.
 void Coordinator::take_up_saves(const JournalView& view, Effects& effects) {
   if (view.checkpoint && view.checkpoint->round.journal == view.life) {
     put_marker({view.checkpoint_record, *view.checkpoint}, false, view, effects);
   }
   if (!view.last_retired.empty()) effects.push_back(DeleteSaves{view.last_retired});
+  sweep_saves(view, effects);
 }
 
 }  // namespace elastic

@@ -245,6 +245,9 @@ struct SaysPulse {
   std::optional<StatePoint> held;
   bool computing = false;
   Duration for_how_long{};  // computing: since the step was started
+  // Bytes that a fill or load of the resume state has brought so far. The runtime counts them, the
+  // machine does not.
+  std::uint64_t arrived = 0;
 };
 using WorkerSays = std::variant<SaysEntered, SaysLeft, SaysSaved, SaysFinished, SaysEdge,
                                 SaysSaveBroken, SaysPulse>;

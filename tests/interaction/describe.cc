@@ -162,6 +162,8 @@ std::string Names::record(const NumberedRecord& entry) {
     text += world(*as_world);
   } else if (const auto* saved = std::get_if<Checkpoint>(&body)) {
     text += "Checkpoint of step " + number(saved->step.value) + ", " + round(saved->round);
+  } else if (std::holds_alternative<Emptied>(body)) {
+    text += "(emptied)";
   } else if (const auto* retire = std::get_if<Retire>(&body)) {
     text += "Retire" + numbers(retire->saves);
   } else if (const auto* verdict = std::get_if<Verdict>(&body)) {
@@ -246,6 +248,13 @@ std::string Names::message(const Message& message) {
   return answer(std::get<JournalAnswer>(message));
 }
 
+static std::string bound_exceeded(const Note& note) {
+  static constexpr const char* kNames[] = {"acknowledgement", "journal", "pause", "start-up"};
+  const auto ms = [](std::uint64_t ns) { return number(ns / 1'000'000) + " ms"; };
+  return std::string("measures ") + ms(note.b) + " where " + ms(note.c) + " was declared (" +
+         kNames[note.a] + ")";
+}
+
 std::string Names::note(const Note& note) {
   switch (note.kind) {
     case NoteKind::kLeading:
@@ -300,6 +309,8 @@ std::string Names::note(const Note& note) {
       return "finds save #" + number(note.a) + " broken" + (note.b != 0 ? ", reading it back" : "");
     case NoteKind::kRetired:
       return "has retired " + number(note.b) + " saves up to #" + number(note.a);
+    case NoteKind::kBoundExceeded:
+      return bound_exceeded(note);
   }
   return "?";
 }
@@ -338,6 +349,15 @@ std::string Names::effect(const Effect& effect) {
   if (const auto* verify = std::get_if<VerifySave>(&effect)) {
     return "reads back #" + number(verify->save.record.value);
   }
+  if (const auto* sweep = std::get_if<SweepSaves>(&effect)) {
+    std::string text = "sweeps saves of rounds below " + round(sweep->below) + " but";
+    for (const CommittedSave& save : sweep->keep) text += " #" + number(save.record.value);
+    return text;
+  }
+  if (const auto* emptied = std::get_if<EmptyRecords>(&effect)) {
+    return "empties" + numbers(emptied->records);
+  }
+  if (std::holds_alternative<ReadMarker>(effect)) return "looks for a marker";
   if (const auto* retired = std::get_if<DeleteSaves>(&effect)) {
     std::string text = "deletes";
     for (const CommittedSave& save : retired->saves) {

@@ -117,6 +117,8 @@ class Player {
   void silent(const Words& words) {
     w().say_silent(node(word(words, 1)), static_cast<std::uint32_t>(to_number(word(words, 2))));
   }
+  // arrives N BYTES: with each pulse of its workers, of the state that they are filled with.
+  void arrives(const Words& words) { w().arrive(node(word(words, 1)), to_number(word(words, 2))); }
   void edge(const Words& words);
   void rot(const Words& words);
   void storage(const Words& words);
@@ -164,6 +166,7 @@ const std::vector<Player::Command>& Player::commands() {
       {"automatic", &Player::automatic},
       {"exit", &Player::exit},
       {"silent", &Player::silent},
+      {"arrives", &Player::arrives},
       {"edge", &Player::edge},
       {"notice", &Player::notice},
       {"stop-job", &Player::stop_job},

@@ -188,6 +188,14 @@ void HandWorld::carry_out(NodeId node, const Effect& effect) {
     read_file(node);
   } else if (const auto* write = std::get_if<WriteJournalFile>(&effect)) {
     write_file(node, *write);
+  } else if (const auto* emptied = std::get_if<EmptyRecords>(&effect)) {
+    for (const RecordNo number : emptied->records) {
+      if (s.file && number.value <= s.file->records.size()) {
+        s.file->records[number.value - 1].record.body = Emptied{};
+      }
+    }
+  } else if (std::holds_alternative<ReadMarker>(effect)) {
+    answer_save(node, MarkerRead{marker_});
   } else if (const auto* put = std::get_if<PutMarker>(&effect)) {
     if (storage_hangs_.contains(node)) {
       storage_markers_.emplace_back(AgentId{node, AgentLife{s.life}}, put->marker);

@@ -110,6 +110,8 @@ class HandWorld {
   void fail_edge(NodeId node, NodeId peer) {
     input(node, EdgeFailed{slot(node).workers.round, peer});
   }
+  // From now on each pulse of the workers tells of so many further bytes of their state.
+  void arrive(NodeId node, std::uint64_t bytes) { slot(node).arriving = bytes; }
   void say_silent(NodeId node, std::uint32_t local_rank) { slot(node).silent_rank = local_rank; }
 
   // External journal.
@@ -148,6 +150,7 @@ class HandWorld {
     std::optional<File> file;
     std::vector<std::vector<Taped>> tapes;
     std::optional<std::uint32_t> silent_rank;
+    std::uint64_t arriving = 0, arrived = 0;
   };
   struct Held {
     NodeId from, to;

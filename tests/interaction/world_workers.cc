@@ -29,7 +29,9 @@ void HandWorld::carry_out_workers(NodeId node, const Effect& effect) {
   } else if (const auto* lease = std::get_if<RenewLease>(&effect)) {
     renew(node, *lease);
   } else if (std::holds_alternative<PollWorkers>(effect)) {
-    at_agent(node, Duration(0), WorkerPulse{slot(node).workers.held, slot(node).silent_rank});
+    Slot& s = slot(node);
+    s.arrived += s.arriving;
+    at_agent(node, Duration(0), WorkerPulse{s.workers.held, s.silent_rank, s.arrived});
   } else if (const auto* manifest = std::get_if<WriteManifest>(&effect)) {
     math::Digest digest;
     for (const ShareFact& share : manifest->order.shares) digest.add(share.digest);

@@ -255,8 +255,21 @@ Message Source::message() {
   }
 }
 
+Input Source::marker_read() {
+  MarkerRead read;
+  if (chance(2)) return read;
+  CommitMarker marker;
+  marker.journal = life();
+  marker.record = RecordNo{below(8)};
+  marker.verdict = chance(2);
+  read.newest = marker;
+  return read;
+}
+
 Input Source::worker_input() {
-  switch (below(15)) {
+  switch (below(16)) {
+    case 15:
+      return marker_read();
     case 11: {
       const ManifestReport of = manifest();
       return ManifestWritten{of.round, of.step, of.digest};
@@ -444,6 +457,7 @@ std::optional<Input> Source::helpful(const Effects& before) {
   if (const auto* manifest = std::get_if<WriteManifest>(&effect)) {
     return ManifestWritten{manifest->order.round, manifest->order.step, below(9)};
   }
+  if (std::holds_alternative<ReadMarker>(effect)) return marker_read();
   if (const auto* verify = std::get_if<VerifySave>(&effect)) {
     return SaveVerified{verify->save.record, !chance(4)};
   }

@@ -83,6 +83,7 @@ class Source {
   JournalAnswer answer_to(const JournalAsk& ask);
   Message message();
   Input worker_input();
+  Input marker_read();
   Beat beat_after(NodeId from, const Order& order);
   Order order_after(NodeId from, const Beat& beat);
   std::optional<Input> helpful_message(const Send& send);

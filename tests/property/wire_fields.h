@@ -18,6 +18,7 @@ inline auto fields(const ReadJournalFile&) { return std::tuple<>(); }
 inline auto fields(const KillLeftovers&) { return std::tuple<>(); }
 inline auto fields(const PrepareWorkers&) { return std::tuple<>(); }
 inline auto fields(const PollWorkers&) { return std::tuple<>(); }
+inline auto fields(const ReadMarker&) { return std::tuple<>(); }
 inline auto fields(const PeerClosed& x) {
   const auto& [a] = x;
   return std::tie(a);
@@ -115,6 +116,18 @@ inline auto fields(const WorkersLeft& x) {
   return std::tie(a, b);
 }
 inline auto fields(const WorkerPulse& x) {
+  const auto& [a, b, c] = x;
+  return std::tie(a, b, c);
+}
+inline auto fields(const MarkerRead& x) {
+  const auto& [a] = x;
+  return std::tie(a);
+}
+inline auto fields(const SweepSaves& x) {
+  const auto& [a, b] = x;
+  return std::tie(a, b);
+}
+inline auto fields(const EmptyRecords& x) {
   const auto& [a, b] = x;
   return std::tie(a, b);
 }

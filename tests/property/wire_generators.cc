@@ -174,7 +174,8 @@ Beat any_beat() {
           .leaving_in = any_optional(any_duration),
           .manifest = any_optional(any_manifest_report),
           .checked = any_optional(any_check),
-          .broken_saves = any_few(8, any_record_number)};
+          .broken_saves = any_few(8, any_record_number),
+          .arrived = any_word()};
 }
 
 Placement any_placement() {
@@ -223,7 +224,8 @@ JournalAnswer any_answer() {
           .outcome = any_of_up_to(JournalAnswer::Outcome::kRefused),
           .journal = JournalLife{any_word()},
           .records = any_few(4, any_numbered_record),
-          .contacts = any_list(3000, agent_from)};
+          .contacts = any_list(3000, agent_from),
+          .more = any_bool()};
 }
 
 TimerId any_timer() { return any_of_up_to(TimerId::kLinger); }
@@ -271,7 +273,7 @@ Input any_worker_input(std::size_t kind) {
       return WorkerExited{any_round(), any_word32(), any_status(), any_bool(),
                           any_optional(any_state)};
     case 13:
-      return WorkerPulse{any_optional(any_state), any_optional(any_word32)};
+      return WorkerPulse{any_optional(any_state), any_optional(any_word32), any_word()};
     case 14:
       return WorkersSaved{any_save()};
     case 15:
@@ -286,6 +288,8 @@ Input any_worker_input(std::size_t kind) {
       return ManifestWritten{any_round(), Step{any_word()}, any_word()};
     case 20:
       return SaveVerified{any_record_number(), any_bool()};
+    case 22:
+      return MarkerRead{any_optional(any_marker)};
     default:
       return SaveBroken{any_record_number()};
   }
@@ -315,8 +319,14 @@ Effect any_worker_effect(std::size_t kind) {
       return VerifySave{any_committed()};
     case 20:
       return DeleteSaves{any_few(4, any_committed)};
+    case 21:
+      return SweepSaves{any_round(), any_few(4, any_committed)};
+    case 22:
+      return EmptyRecords{JournalLife{any_word()}, any_few(8, any_record_number)};
+    case 23:
+      return ReadMarker{};
     default:
-      return Note{any_of_up_to(NoteKind::kRetired),
+      return Note{any_of_up_to(NoteKind::kBoundExceeded),
                   NodeId{any_word()},
                   any_round(),
                   any_word(),
@@ -362,8 +372,11 @@ Record any_record() {
     case 3:
       record.body = any_verdict();
       break;
-    default:
+    case 4:
       record.body = Retire{any_few(8, any_record_number)};
+      break;
+    default:
+      record.body = Emptied{};
   }
   return record;
 }

@@ -23,7 +23,8 @@ CommitMarker any_marker();
 wire::RecordingHeader any_header();
 
 // One function per kind, in the order of the variant, so that a property can name its classes.
-constexpr const char* kRecordNames[] = {"Lead", "World", "Checkpoint", "Verdict", "Retire"};
+constexpr const char* kRecordNames[] = {"Lead",    "World",  "Checkpoint",
+                                        "Verdict", "Retire", "Emptied"};
 constexpr const char* kMessageNames[] = {"Beat",    "Order",      "Canvass",
                                          "Hearing", "JournalAsk", "JournalAnswer"};
 constexpr const char* kInputNames[] = {
@@ -31,7 +32,7 @@ constexpr const char* kInputNames[] = {
     "JournalFileRead", "JournalFileSynced", "MarkerStored", "LeftoversKilled", "WorkersPrepared",
     "WorkersEntered",  "WorkersLeft",       "WorkerExited", "WorkerPulse",     "WorkersSaved",
     "WorkersFinished", "EdgeFailed",        "LeaveNotice",  "StopJob",         "ManifestWritten",
-    "SaveVerified",    "SaveBroken"};
+    "SaveVerified",    "SaveBroken",        "MarkerRead"};
 constexpr const char* kEffectNames[] = {"Send",
                                         "ArmTimer",
                                         "CancelTimer",
@@ -52,7 +53,10 @@ constexpr const char* kEffectNames[] = {"Send",
                                         "Note",
                                         "WriteManifest",
                                         "VerifySave",
-                                        "DeleteSaves"};
+                                        "DeleteSaves",
+                                        "SweepSaves",
+                                        "EmptyRecords",
+                                        "ReadMarker"};
 Message any_message();
 Input any_input();
 Effect any_effect();

@@ -77,7 +77,7 @@ TEST(WireCodec, a_missing_part_is_named_with_its_path) {
   record.clear_body();
   EXPECT_EQ(complaint(message),
             "journal_ask.append.record.body: expected one of lead, world, checkpoint, verdict, "
-            "retire, found none");
+            "retire, emptied, found none");
 }
 
 TEST(WireCodec, a_negative_deadline_is_refused) {

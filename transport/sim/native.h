@@ -104,6 +104,12 @@ class NativeTraining final : public Workforce {
     policy::Factor rate;                          // of the update under way
     std::optional<std::pair<RoundId, Step>> due;  // a reduction is whole and on its way to it
     bool due_lost = false;                        // it had been cancelled before it was whole
+    struct Fetching {
+      Time from{};
+      Duration takes{};
+      std::int64_t bytes = 0;
+    };
+    std::array<Fetching, 2> fetching{};  // the parts of a fill
     TransferId load;
     std::optional<StoreShare> store;
     TransferId store_transfer;
@@ -203,6 +209,7 @@ class NativeTraining final : public Workforce {
   void connect(Process& process, const Connect& connect);
   void fetch(Process& process, const FetchPart& part);
   bool fetched(Process& process, const Event& event);
+  std::uint64_t arrived_bytes(Process& process);
   void swap_in(Process& process, const SwapIn& swap);
   void apply_step(Process& process, const ApplyStep& apply);
   void applied(Process& process, const StepApplied& applied);

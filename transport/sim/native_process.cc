@@ -204,10 +204,12 @@ void NativeTraining::poll(AgentId agent) {
   Hands* hands = hands_of(agent);
   if (hands == nullptr) return;
   for (const std::uint64_t id : hands->processes) {
-    const Process* worker = process(id);
+    Process* worker = process(id);
     if (worker == nullptr || frozen(*worker)) continue;
     const Time local = world_.clock(agent.node).local(timeline_.now);
-    crew_step(*hands, CrewSaid{worker->local_rank, worker->machine.pulse(local)}, Duration{});
+    SaysPulse pulse = worker->machine.pulse(local);
+    pulse.arrived = arrived_bytes(*worker);
+    crew_step(*hands, CrewSaid{worker->local_rank, std::move(pulse)}, Duration{});
   }
   crew_step(*hands, CrewPolled{}, Duration{});
 }

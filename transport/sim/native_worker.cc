@@ -187,6 +187,7 @@ void NativeTraining::cancel(Process& worker) {
   drop_from_joint(worker, false);
   storage_.cancel(timeline_, worker.load);
   worker.load = TransferId{};
+  worker.fetching = {};
   worker.shadow.reset();
   if (worker.due) {
     // Whether the last chunks had come when it cancelled is a matter of chance.
@@ -202,8 +203,22 @@ void NativeTraining::fetch(Process& worker, const FetchPart& part) {
   const std::int64_t rate = std::max<std::int64_t>(config_.network.bandwidth_bytes_per_second, 1);
   const std::int64_t bytes = config_.training.state_bytes / std::max(1U, part.parts);
   const Duration takes(math::mul_div(bytes, 1'000'000'000, rate));
+  worker.fetching[part.part & 1U] = {timeline_.now, config_.network.latency + takes, bytes};
   const std::uint32_t payload = fetches_.put(FetchPart{part});
   schedule(worker, ProcessAction::kFetched, config_.network.latency + takes, worker.epoch, payload);
+}
+
+// Of a fill or load that is not swapped in yet.
+std::uint64_t NativeTraining::arrived_bytes(Process& worker) {
+  if (worker.load) return static_cast<std::uint64_t>(storage_.got(timeline_.now, worker.load));
+  if (worker.machine.phase() != Worker::Phase::kFetching) return 0;
+  std::int64_t bytes = 0;
+  for (const Process::Fetching& part : worker.fetching) {
+    if (part.takes <= Duration{}) continue;
+    const Duration gone = std::min(timeline_.now - part.from, part.takes);
+    bytes += math::mul_div(part.bytes, gone.count(), part.takes.count());
+  }
+  return static_cast<std::uint64_t>(bytes);
 }
 
 bool NativeTraining::fetched(Process& worker, const Event& event) {
@@ -216,6 +231,7 @@ bool NativeTraining::fetched(Process& worker, const Event& event) {
       same && !frozen(*source) &&
       (world_.connected(source->node(), worker.node()) || source->node() == worker.node());
   if (!reached) {
+    worker.fetching[part.part & 1U] = {};
     run(worker, FetchFailed{part.round, part.side});
     return true;
   }

@@ -50,6 +50,15 @@ void Storage::cancel(Timeline& timeline, TransferId transfer) {
   schedule(timeline);
 }
 
+std::int64_t Storage::got(Time now, TransferId transfer) {
+  const auto at = transfers_.find(transfer);
+  if (at == transfers_.end() || at->second.waits) return 0;
+  advance(now);
+  const Transfer& of = at->second;
+  const math::uint128 missing = of.finish > served_ ? of.finish - served_ : 0;
+  return static_cast<std::int64_t>((of.work - std::min(of.work, missing)) / 1'000'000'000U);
+}
+
 std::vector<TransferId> Storage::complete(Timeline& timeline, const Event& event) {
   std::vector<TransferId> through;
   if (event.b != generation_) return through;
@@ -108,6 +117,16 @@ bool Storage::share_stored(SaveKey key, Lineage lineage, std::uint32_t rank, std
   save.shares[rank] = true;
   ++save.stored;
   return save.whole();
+}
+
+void Storage::sweep(RoundId below, const std::vector<CommittedSave>& keep) {
+  std::erase_if(saves_, [&](const auto& entry) {
+    const SaveKey& key = entry.first;
+    if (key.round.journal != below.journal || key.round >= below) return false;
+    return std::none_of(keep.begin(), keep.end(), [&](const CommittedSave& save) {
+      return save.checkpoint.step == key.step && save.checkpoint.round == key.round;
+    });
+  });
 }
 
 void Storage::rot(std::uint64_t back) {

@@ -29,6 +29,8 @@ class Storage {
   enum class Way : std::uint8_t { kRead, kWrite };
   TransferId start(Timeline& timeline, Way way, std::int64_t bytes);
   void cancel(Timeline& timeline, TransferId transfer);
+  // Bytes that it has got so far; zero if it is through or unknown.
+  std::int64_t got(Time now, TransferId transfer);
   // kTransfer: what is through, in order of starting.
   std::vector<TransferId> complete(Timeline& timeline, const Event& event);
   void set_reachable(Timeline& timeline, bool reachable);
@@ -54,6 +56,9 @@ class Storage {
   bool share_stored(SaveKey key, Lineage lineage, std::uint32_t rank, std::uint32_t size);
   // Nothing is left of it.
   void remove(SaveKey key) { saves_.erase(key); }
+  // Nothing is left of saves of rounds below `below`, of the same journal, but of `keep`.
+  void sweep(RoundId below, const std::vector<CommittedSave>& keep);
+  std::size_t saves() const { return saves_.size(); }
   // A bit flips in the whole save that is `back` before the newest that is intact, or in the
   // oldest.
   void rot(std::uint64_t back);

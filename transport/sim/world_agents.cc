@@ -301,6 +301,15 @@ void World::Impl::carry_out(NodeId node, Effect& effect) {
     verify_save(node, verify->save);
   } else if (const auto* retired = std::get_if<DeleteSaves>(&effect)) {
     delete_saves(retired->saves);
+  } else if (const auto* sweep = std::get_if<SweepSaves>(&effect)) {
+    training->storage().sweep(sweep->below, sweep->keep);
+  } else if (const auto* emptied = std::get_if<EmptyRecords>(&effect)) {
+    empty_records(node, *emptied);
+  } else if (std::holds_alternative<ReadMarker>(effect)) {
+    const Duration jitter = chance.up_to(Purpose::kFileTime, node.value, machine.file_operations++,
+                                         config.journal.jitter);
+    answer_save(agent, config.journal.read + jitter,
+                MarkerRead{training->storage().newest_marker()});
   }
   // TellCheckpoint: the modelled workers keep every save.
 }
@@ -370,6 +379,19 @@ void World::Impl::start_file_write(NodeId node, const WriteJournalFile& write) {
   const Duration jitter = chance.up_to(Purpose::kFileTime, node.value, machine.file_operations++,
                                        config.journal.jitter);
   timeline.in(config.journal.append + jitter, event);
+}
+
+// The file is made smaller now, or not before it is read again: that is for the runtime to choose.
+void World::Impl::empty_records(NodeId node, const EmptyRecords& emptied) {
+  Machine& machine = at(node);
+  if (machine.file.life != emptied.life) return;
+  const std::uint64_t drawn =
+      chance.draw(Purpose::kFileLanding, node.value, machine.file_operations++);
+  if ((drawn & 1) == 0) return;
+  for (const RecordNo number : emptied.records) {
+    ELASTIC_ASSERT(number.value <= machine.file.records.size());
+    machine.file.records[number.value - 1].record.body = Emptied{};
+  }
 }
 
 // The oldest write is on disk.

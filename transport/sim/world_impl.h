@@ -71,6 +71,7 @@ struct World::Impl final : Surroundings {
   void send(NodeId from, Send& message);
   void ask_journal(NodeId node, AskJournal& ask);
   void start_file_read(NodeId node);
+  void empty_records(NodeId node, const EmptyRecords& emptied);
   void start_file_write(NodeId node, const WriteJournalFile& write);
   void put_marker(NodeId node, const CommitMarker& marker);
   void write_manifest(NodeId node, const ManifestOrder& order);

@@ -79,6 +79,17 @@ struct EffectWriter {
     const auto& [saves] = effect;
     write_all(saves, *out.mutable_delete_saves()->mutable_saves());
   }
+  void operator()(const SweepSaves& effect) const {
+    const auto& [below, keep] = effect;
+    write(below, *out.mutable_sweep_saves()->mutable_below());
+    write_all(keep, *out.mutable_sweep_saves()->mutable_keep());
+  }
+  void operator()(const EmptyRecords& effect) const {
+    const auto& [life, records] = effect;
+    out.mutable_empty_records()->set_life(life.value);
+    write_records(records, *out.mutable_empty_records()->mutable_records());
+  }
+  void operator()(const ReadMarker&) const { out.mutable_read_marker(); }
   void operator()(const Exit& effect) const {
     const auto& [reason] = effect;
     out.mutable_exit()->set_reason(to_pb(reason));
@@ -160,6 +171,14 @@ Effect read(const pb::Effect& in) {
       return VerifySave{.save = read(in.verify_save().save())};
     case pb::Effect::kDeleteSaves:
       return DeleteSaves{.saves = read_all(in.delete_saves().saves())};
+    case pb::Effect::kSweepSaves:
+      return SweepSaves{.below = read(in.sweep_saves().below()),
+                        .keep = read_all(in.sweep_saves().keep())};
+    case pb::Effect::kEmptyRecords:
+      return EmptyRecords{.life = JournalLife{in.empty_records().life()},
+                          .records = read_records(in.empty_records().records())};
+    case pb::Effect::kReadMarker:
+      return ReadMarker{};
     case pb::Effect::KIND_NOT_SET:
       break;
   }

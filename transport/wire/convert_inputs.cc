@@ -69,10 +69,11 @@ struct InputWriter {
     if (held) write(*held, *to.mutable_held());
   }
   void operator()(const WorkerPulse& input) const {
-    const auto& [held, silent_rank] = input;
+    const auto& [held, silent_rank, arrived] = input;
     auto& to = *out.mutable_worker_pulse();
     if (held) write(*held, *to.mutable_held());
     if (silent_rank) to.set_silent_rank(*silent_rank);
+    to.set_arrived(arrived);
   }
   void operator()(const WorkersSaved& input) const {
     const auto& [report] = input;
@@ -108,6 +109,11 @@ struct InputWriter {
     const auto& [record] = input;
     out.mutable_save_broken()->set_record(record.value);
   }
+  void operator()(const MarkerRead& input) const {
+    const auto& [newest] = input;
+    auto& to = *out.mutable_marker_read();
+    if (newest) write(*newest, *to.mutable_newest());
+  }
 };
 
 Start read_kind(const pb::Input::Start& in) {
@@ -135,7 +141,8 @@ WorkerExited read_kind(const pb::Input::WorkerExited& in) {
 
 WorkerPulse read_kind(const pb::Input::WorkerPulse& in) {
   return {.held = read_if(in.has_held(), in.held()),
-          .silent_rank = in.has_silent_rank() ? std::optional(in.silent_rank()) : std::nullopt};
+          .silent_rank = in.has_silent_rank() ? std::optional(in.silent_rank()) : std::nullopt,
+          .arrived = in.arrived()};
 }
 
 }  // namespace
@@ -194,6 +201,9 @@ Input read(const pb::Input& in) {
                           .intact = in.save_verified().intact()};
     case pb::Input::kSaveBroken:
       return SaveBroken{.record = RecordNo{in.save_broken().record()}};
+    case pb::Input::kMarkerRead:
+      return MarkerRead{.newest =
+                            read_if(in.marker_read().has_newest(), in.marker_read().newest())};
     case pb::Input::KIND_NOT_SET:
       break;
   }

@@ -116,12 +116,13 @@ JournalAsk read(const pb::JournalAsk& in) {
 }
 
 void write(const JournalAnswer& answer, pb::JournalAnswer& out) {
-  const auto& [request, outcome, journal, records, contacts] = answer;
+  const auto& [request, outcome, journal, records, contacts, more] = answer;
   out.set_request(request.value);
   out.set_outcome(to_pb(outcome));
   out.set_journal(journal.value);
   write_all(records, *out.mutable_records());
   write_all(contacts, *out.mutable_contacts());
+  out.set_more(more);
 }
 
 JournalAnswer read(const pb::JournalAnswer& in) {
@@ -129,13 +130,14 @@ JournalAnswer read(const pb::JournalAnswer& in) {
           .outcome = from_pb<JournalAnswer::Outcome>(in.outcome()),
           .journal = JournalLife{in.journal()},
           .records = read_all(in.records()),
-          .contacts = read_all(in.contacts())};
+          .contacts = read_all(in.contacts()),
+          .more = in.more()};
 }
 
 static void write(const Beat& beat, pb::Beat& out) {
   const auto& [from, number, lead_seen, state, workers, placed, entered, entered_newest, left_for,
                reaped_below, held, saved, last_step, failures, failed_edges, leaving_in, manifest,
-               checked, broken_saves] = beat;
+               checked, broken_saves, arrived] = beat;
   write(from, *out.mutable_from());
   out.set_number(number.value);
   write(lead_seen, *out.mutable_lead_seen());
@@ -155,6 +157,7 @@ static void write(const Beat& beat, pb::Beat& out) {
   if (manifest) write(*manifest, *out.mutable_manifest());
   if (checked) write(*checked, *out.mutable_checked());
   write_records(broken_saves, *out.mutable_broken_saves());
+  out.set_arrived(arrived);
 }
 
 static Beat read(const pb::Beat& in) {
@@ -177,7 +180,8 @@ static Beat read(const pb::Beat& in) {
               in.has_leaving_in_ns() ? std::optional(Duration(in.leaving_in_ns())) : std::nullopt,
           .manifest = in.has_manifest() ? std::optional(read(in.manifest())) : std::nullopt,
           .checked = in.has_checked() ? std::optional(read(in.checked())) : std::nullopt,
-          .broken_saves = read_records(in.broken_saves())};
+          .broken_saves = read_records(in.broken_saves()),
+          .arrived = in.arrived()};
 }
 
 static void write(const Order& order, pb::Order& out) {

@@ -253,6 +253,7 @@ struct BodyWriter {
   void operator()(const Checkpoint& body) const { write(body, *out.mutable_checkpoint()); }
   void operator()(const Verdict& body) const { write(body, *out.mutable_verdict()); }
   void operator()(const Retire& body) const { write(body, *out.mutable_retire()); }
+  void operator()(const Emptied&) const { out.mutable_emptied(); }
 };
 
 }  // namespace
@@ -269,6 +270,8 @@ static decltype(Record::body) read_body(const pb::Record& in) {
       return read(in.verdict());
     case pb::Record::kRetire:
       return read(in.retire());
+    case pb::Record::kEmptied:
+      return Emptied{};
     case pb::Record::BODY_NOT_SET:
       break;
   }

@@ -280,6 +280,8 @@ pb::NoteKind pb_value(NoteKind value) {
       return pb::NOTE_KIND_SAVE_BROKEN;
     case NoteKind::kRetired:
       return pb::NOTE_KIND_RETIRED;
+    case NoteKind::kBoundExceeded:
+      return pb::NOTE_KIND_BOUND_EXCEEDED;
   }
   return pb::NOTE_KIND_UNSPECIFIED;
 }
