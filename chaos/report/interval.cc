@@ -11,7 +11,7 @@ namespace elastic::chaos {
 double student_t(std::uint64_t degrees) {
   ELASTIC_ASSERT(degrees >= 1);
   // Exact to three decimals where the series below is not.
-  constexpr std::array<double, 4> kFew{12.706, 4.303, 3.182, 2.776};
+  constexpr std::array<double, 6> kFew{12.706, 4.303, 3.182, 2.776, 2.571, 2.447};
   if (degrees <= kFew.size()) return kFew[degrees - 1];
   // Cornish-Fisher about the normal quantile.
   constexpr double z = 1.959963985;
