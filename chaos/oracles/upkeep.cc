@@ -85,8 +85,7 @@ MessagesOracle::MessagesOracle(Bench bench)
                       "with its square.",
            .interests = kOnNote | kOnRecord | kOnSent},
           std::move(bench)),
-      last_beat_(config().nodes.size(), Time{}),
-      last_attempt_(config().nodes.size(), 0) {}
+      last_beat_(config().nodes.size(), Time{}) {}
 
 void MessagesOracle::on_note(Time now, AgentId /*by*/, const Note& note) {
   const bool changes = note.kind == NoteKind::kAskLeave || note.kind == NoteKind::kNodeLost;
@@ -104,10 +103,7 @@ void MessagesOracle::on_sent(Time now, NodeId from, NodeId /*to*/, const Message
     return;
   }
   if (const auto* canvass = std::get_if<Canvass>(&message)) {
-    const std::size_t index = static_cast<std::size_t>(from.value) - 1;
-    if (index >= last_attempt_.size()) return;
-    if (last_attempt_[index] != canvass->attempt) ++candidacies_;
-    last_attempt_[index] = canvass->attempt;
+    candidacies_.insert({canvass->from, canvass->attempt});
     if (!asked_at_) asked_at_ = now;
     ++extra_;
     return;
@@ -122,7 +118,7 @@ void MessagesOracle::on_record(Time now, const NumberedRecord& numbered, Journal
   const std::uint64_t machines = std::max<std::uint64_t>(truth().machines_up(), 1);
   const auto seconds =
       asked_at_ ? static_cast<std::uint64_t>((now - *asked_at_) / std::chrono::seconds(1)) : 0;
-  const std::uint64_t allowed = machines * (kPerNode * (1 + seconds) + 2 * candidacies_);
+  const std::uint64_t allowed = machines * (kPerNode * (1 + seconds) + 2 * candidacies_.size());
   if (asked_at_) {
     counted();
     changes_.push_back({static_cast<std::uint32_t>(machines), extra_});
@@ -134,7 +130,7 @@ void MessagesOracle::on_record(Time now, const NumberedRecord& numbered, Journal
     }
   }
   extra_ = 0;
-  candidacies_ = 0;
+  candidacies_.clear();
   asked_at_.reset();
 }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "chaos/oracles/oracle.h"
@@ -54,10 +56,9 @@ class MessagesOracle final : public Oracle {
 
  private:
   std::uint64_t extra_ = 0;  // since the last World, within changing time
-  std::uint64_t candidacies_ = 0;
-  std::optional<Time> asked_at_;             // the change that is under way
-  std::vector<Time> last_beat_;              // by NodeId - 1
-  std::vector<std::uint64_t> last_attempt_;  // canvass, by NodeId - 1
+  std::set<std::pair<AgentId, std::uint64_t>> candidacies_;  // since then; by attempt
+  std::optional<Time> asked_at_;                             // the change that is under way
+  std::vector<Time> last_beat_;                              // by NodeId - 1
   std::vector<Change> changes_;
 };
 

@@ -21,14 +21,25 @@ void Election::start(Time now, AgentId self, std::uint64_t seed,
   known_.erase(self.node);
   heard_at_ = now;
   // A job that starts has no leader to wait for: the first stands soon.
-  arm_silence(timeouts_.canvass, timeouts_.election_min, effects);
+  arm_silence(now, timeouts_.canvass, timeouts_.election_min, effects);
 }
 
-void Election::arm_silence(Duration base_min, Duration base_max, Effects& effects) {
+void Election::arm_silence(Time now, Duration base_min, Duration base_max, Effects& effects) {
   const std::uint64_t drawn =
       math::draw(math::Seed{seed_}, math::Stream{0x656c656374ULL}, ++draws_);
   const Duration wait(math::between(drawn, base_min.count(), base_max.count()));
   effects.push_back(ArmTimer{TimerId::kSilence, wait});
+  silence_due_ = now + wait;
+}
+
+// A candidate asks. Its canvass, its append and one announcement are waited for.
+void Election::give_way(Time now, Effects& effects) {
+  if (phase_ != Phase::kFollowing && phase_ != Phase::kReading) return;
+  const Duration least = timeouts_.canvass + job_.bounds.journal + job_.bounds.round_trip;
+  if (gave_way_ || silence_due_ >= now + least) return;
+  gave_way_ = true;
+  phase_ = Phase::kFollowing;
+  arm_silence(now, least, least + timeouts_.election_min / 2, effects);
 }
 
 bool Election::live_leader(Time now, Time served_at) const {
@@ -41,43 +52,55 @@ void Election::heard_leader(Time now, Effects& effects) {
   leader_heard_ = true;
   heard_at_ = now;
   back_off_ = 0;
+  gave_way_ = false;
+  read_late_ = false;
   phase_ = Phase::kFollowing;
-  arm_silence(timeouts_.election_min, timeouts_.election_max, effects);
+  arm_silence(now, timeouts_.election_min, timeouts_.election_max, effects);
 }
 
 // Waits twice as long for each newer leader that was not heard before the next one came: two halves
 // that reach the journal but not each other would depose each other before either forms a round.
-void Election::new_lead(Time /*now*/, Effects& effects) {
+void Election::new_lead(Time now, Effects& effects) {
   leader_heard_ = false;
-  back_off(effects);
+  back_off(now, effects);
 }
 
-void Election::leader_suspect(Time /*now*/, Effects& effects) {
+void Election::leader_suspect(Time now, Effects& effects) {
   if (phase_ != Phase::kFollowing) return;
   leader_heard_ = false;
-  arm_silence(timeouts_.canvass, timeouts_.election_min / 2, effects);
+  arm_silence(now, timeouts_.canvass, timeouts_.election_min / 2, effects);
 }
 
-void Election::stand_down(Time /*now*/, Effects& effects) {
+void Election::stand_down(Time now, Effects& effects) {
   leader_heard_ = false;
   phase_ = Phase::kFollowing;
-  arm_silence(timeouts_.election_min, timeouts_.election_max, effects);
+  arm_silence(now, timeouts_.election_min, timeouts_.election_max, effects);
 }
 
 void Election::on_silence(Time now, JournalClient& journal, Effects& effects) {
   if (phase_ == Phase::kLeading || phase_ == Phase::kAppending) return;
+  if (phase_ != Phase::kReading) reading_since_ = now;
   phase_ = Phase::kReading;
   leader_heard_ = false;
   ticket_ = journal.read(now, /*want_contacts=*/true, effects);
   // Without an answer of the journal nobody can lead: ask again after another silence.
-  arm_silence(timeouts_.election_min, timeouts_.election_max, effects);
+  arm_silence(now, timeouts_.election_min, timeouts_.election_max, effects);
 }
 
-void Election::on_read(Time /*now*/, const JournalEvent& event, JournalClient& journal,
+void Election::on_read(Time now, const JournalEvent& event, JournalClient& journal,
                        Effects& effects) {
   for (const AgentId& contact : event.contacts) known_.insert(contact.node);
   known_.erase(self_.node);
   if (phase_ != Phase::kReading || event.read_done < ticket_) return;
+  if (now - reading_since_ > job_.bounds.journal && !read_late_) {
+    read_late_ = true;
+    phase_ = Phase::kFollowing;
+    // A leader that waited for the same journal acknowledges within that.
+    const Duration answer = job_.bounds.round_trip + job_.bounds.pause;
+    arm_silence(now, answer, answer + timeouts_.election_min / 2, effects);
+    return;
+  }
+  read_late_ = false;
   const JournalView& view = journal.view();
   if (view.world) {
     for (const Member& member : view.world->members) known_.insert(member.agent.node);
@@ -85,6 +108,7 @@ void Election::on_read(Time /*now*/, const JournalEvent& event, JournalClient& j
   known_.erase(self_.node);
   phase_ = Phase::kCanvassing;
   ++attempt_;
+  gave_way_ = false;
   hearers_.clear();
   somebody_hears_ = false;
   for (const NodeId node : known_) {
@@ -104,6 +128,7 @@ void Election::on_canvass(Time now, const Canvass& canvass, LeadId lead, AgentId
   hearing.leader = leader;
   hearing.has_live_leader = live_leader(now, served_at);
   effects.push_back(Send{canvass.from.node, hearing});
+  if (!hearing.has_live_leader) give_way(now, effects);
 }
 
 void Election::on_hearing(Time /*now*/, const Hearing& hearing, Effects& /*effects*/) {
@@ -113,11 +138,11 @@ void Election::on_hearing(Time /*now*/, const Hearing& hearing, Effects& /*effec
   somebody_hears_ = somebody_hears_ || hearing.has_live_leader;
 }
 
-void Election::back_off(Effects& effects) {
+void Election::back_off(Time now, Effects& effects) {
   phase_ = Phase::kFollowing;
   back_off_ = std::min(back_off_ + 1, kMaxBackOff);
   const Duration::rep factor = Duration::rep{1} << back_off_;
-  arm_silence(timeouts_.election_min * factor, timeouts_.election_max * factor, effects);
+  arm_silence(now, timeouts_.election_min * factor, timeouts_.election_max * factor, effects);
 }
 
 void Election::on_canvass_over(Time now, JournalClient& journal, Effects& effects) {
@@ -142,12 +167,12 @@ void Election::on_canvass_over(Time now, JournalClient& journal, Effects& effect
   // Where a job is to end if it has too few machines for long, somebody must lead to end it.
   const bool last_resort = heard < job_.health.min_healthy && now - heard_at_ > job_.health.grace;
   if ((heard < job_.min_nodes && !last_resort) || journal.appending()) {
-    back_off(effects);
+    back_off(now, effects);
     return;
   }
   // Few of the newest World are heard: others may hear more, so let them stand first.
   if (2 * heard_of_world < world && back_off_ == 0) {
-    back_off(effects);
+    back_off(now, effects);
     return;
   }
   phase_ = Phase::kAppending;
@@ -179,7 +204,7 @@ void Election::check() const {
 std::uint64_t Election::digest() const {
   Hash hash;
   hash(phase_, draws_, attempt_, ticket_, back_off_, leader_heard_, heard_at_, somebody_hears_,
-       hearers_, known_);
+       hearers_, known_, reading_since_, read_late_, silence_due_, gave_way_);
   return hash.value();
 }
 

@@ -10,6 +10,10 @@
 // by less than half of the newest World puts off standing once, for twice the time: others may hear
 // more.
 //
+// Of N nodes that miss a leader few should stand, since each candidate asks all N. So whoever is
+// asked by a candidate lets it finish first, once before each attempt of its own; and a journal
+// that answers late answers everybody at once, so the first late answer only draws another silence.
+//
 // A leader that hears fewer than min_nodes for one lease stops to acknowledge and follows again
 // (Coordinator::suspended), so it cannot stand before it hears them.
 //
@@ -67,8 +71,9 @@ class Election {
   std::uint64_t digest() const;
 
  private:
-  void arm_silence(Duration base_min, Duration base_max, Effects& effects);
-  void back_off(Effects& effects);
+  void arm_silence(Time now, Duration base_min, Duration base_max, Effects& effects);
+  void back_off(Time now, Effects& effects);
+  void give_way(Time now, Effects& effects);
 
   JobConfig job_;
   Timeouts timeouts_;
@@ -78,6 +83,10 @@ class Election {
   Phase phase_ = Phase::kFollowing;
   std::uint64_t attempt_ = 0;
   std::uint64_t ticket_ = 0;  // of the read before canvassing
+  Time reading_since_{};      // kReading: when the journal was first asked
+  bool read_late_ = false;    // an answer came late, and another silence was drawn
+  Time silence_due_{};        // when the silence timer fires
+  bool gave_way_ = false;     // since the last attempt
   std::uint32_t back_off_ = 0;
   bool leader_heard_ = false;
   Time heard_at_{};

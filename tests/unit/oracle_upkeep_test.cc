@@ -239,6 +239,25 @@ TEST(MessagesOracle, speaks_when_a_change_costs_the_square_of_the_nodes) {
   EXPECT_EQ(stage.spoke(), "messages");
 }
 
+TEST(MessagesOracle, counts_a_candidacy_whose_number_was_in_use_before_the_last_change) {
+  OracleStage stage;
+  stage.run_round_one(0);
+  const auto canvass = [&](std::uint64_t number) {
+    // Three candidates in their first attempt: each asks the two others ten times what is needed.
+    for (std::uint64_t node = 1; node <= 3; ++node) {
+      for (int i = 0; i < 24; ++i) {
+        stage.sent(node, node % 3 + 1, Canvass{OracleStage::agent(node), 1, LeadId{}});
+      }
+    }
+    stage.worker(WorkerEventKind::kLeft, 1, number);
+    stage.record(number + 1, 1, stage.world(number, {1, 2, 3}));
+  };
+  canvass(2);
+  EXPECT_EQ(stage.spoke(), "");
+  canvass(3);
+  EXPECT_EQ(stage.spoke(), "");
+}
+
 TEST(OracleSet, keeps_the_first_violation_and_tells_what_came_before) {
   OracleStage stage;
   stage.lead(1, 1);
