@@ -21,16 +21,19 @@ std::int64_t clamped(math::int128 value) {
   return static_cast<std::int64_t>(std::min(value, kMax));
 }
 
-// Compute of the worker with the largest share, then the reduction: a ring all-reduce over n nodes
-// takes 2 (n - 1) hops and passes 2 (n - 1) / n of the gradient's bytes through each node.
-Duration step_time(const sim::WorldConfig& config, std::uint32_t nodes) {
+template <std::size_t N>
+void bump(std::array<std::uint64_t, N>& counts, std::size_t index) {
+  if (index < N) ++counts[index];
+}
+
+}  // namespace
+
+Duration undisturbed_step(const sim::WorldConfig& config, std::uint32_t nodes,
+                          std::uint64_t batch) {
   const sim::TrainingModel& t = config.training;
   const std::uint64_t workers = std::uint64_t{nodes} * config.job.workers_per_node;
   if (workers == 0) return Duration::max();
-  const policy::BatchRule rule = sim::batch_rule(config.job, t);
-  const auto ranks = static_cast<std::uint32_t>(std::min<std::uint64_t>(workers, UINT32_MAX));
-  const auto share =
-      static_cast<std::int64_t>(math::ceil_div(policy::global_batch(rule, ranks), workers));
+  const auto share = static_cast<std::int64_t>(math::ceil_div(batch, workers));
   const std::int64_t compute = math::mul_sat(t.compute_per_sample.count(), share);
   const std::int64_t bytes = math::mul_div(t.gradient_bytes, 2 * (std::int64_t{nodes} - 1), nodes);
   const std::int64_t reduce =
@@ -44,9 +47,15 @@ Duration step_time(const sim::WorldConfig& config, std::uint32_t nodes) {
       math::add_sat(math::add_sat(compute, math::add_sat(reduce, hops)), t.step_overhead.count())));
 }
 
-template <std::size_t N>
-void bump(std::array<std::uint64_t, N>& counts, std::size_t index) {
-  if (index < N) ++counts[index];
+namespace {
+
+// With the batch that the rule of the job gives to so many nodes.
+Duration step_time(const sim::WorldConfig& config, std::uint32_t nodes) {
+  const std::uint64_t workers = std::uint64_t{nodes} * config.job.workers_per_node;
+  const auto ranks = static_cast<std::uint32_t>(std::min<std::uint64_t>(workers, UINT32_MAX));
+  if (ranks == 0) return Duration::max();
+  const policy::BatchRule rule = sim::batch_rule(config.job, config.training);
+  return undisturbed_step(config, nodes, policy::global_batch(rule, ranks));
 }
 
 }  // namespace
