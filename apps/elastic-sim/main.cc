@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "apps/elastic-sim/commands.h"
+#include "apps/elastic-sim/compare.h"
 #include "apps/elastic-sim/options.h"
 #include "chaos/run/crash.h"
 
@@ -40,6 +41,8 @@ int act(const Options& options) {
       return describe_trace(options);
     case Action::kShrink:
       return shrink(options);
+    case Action::kCompare:
+      return compare(options);
     case Action::kSchema:
       return print_schema();
     case Action::kRun:

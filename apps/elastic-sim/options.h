@@ -7,11 +7,12 @@
 #include <variant>
 #include <vector>
 
+#include "chaos/compare/policy.h"
 #include "chaos/run/batch.h"
 
 namespace elastic::app {
 
-enum class Action : std::uint8_t { kRun, kValidate, kExplain, kTrace, kShrink, kSchema };
+enum class Action : std::uint8_t { kRun, kValidate, kExplain, kTrace, kShrink, kCompare, kSchema };
 
 struct Options {
   Action action = Action::kRun;
@@ -29,8 +30,10 @@ struct Options {
   bool oracles = false;
   std::string mutant;  // only in the build with planted bugs
 
-  std::string output;              // shrink: empty: its own choice
+  std::string output;              // shrink: empty: its own choice; compare: the CSV, empty: none
   std::uint32_t max_trials = 400;  // shrink
+
+  std::vector<chaos::Policy> policies;  // compare
 
   // Asked of the second process of --verify.
   bool rows = false;
