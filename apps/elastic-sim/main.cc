@@ -5,6 +5,7 @@
 
 #include "apps/elastic-sim/commands.h"
 #include "apps/elastic-sim/options.h"
+#include "apps/elastic-sim/sweep.h"
 #include "chaos/run/crash.h"
 
 #if defined(ELASTIC_MUTANTS)
@@ -40,6 +41,8 @@ int act(const Options& options) {
       return describe_trace(options);
     case Action::kShrink:
       return shrink(options);
+    case Action::kSweep:
+      return sweep(options);
     case Action::kSchema:
       return print_schema();
     case Action::kRun:

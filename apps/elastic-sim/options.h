@@ -11,7 +11,7 @@
 
 namespace elastic::app {
 
-enum class Action : std::uint8_t { kRun, kValidate, kExplain, kTrace, kShrink, kSchema };
+enum class Action : std::uint8_t { kRun, kValidate, kExplain, kTrace, kShrink, kSchema, kSweep };
 
 struct Options {
   Action action = Action::kRun;
@@ -28,6 +28,10 @@ struct Options {
   bool liveness = true;
   bool oracles = false;
   std::string mutant;  // only in the build with planted bugs
+
+  std::vector<std::string> settings;  // sweep: one or two, PATH=V1,V2
+  std::string of = "goodput";         // sweep: what is best
+  std::string csv;                    // sweep: empty: none
 
   std::string output;              // shrink: empty: its own choice
   std::uint32_t max_trials = 400;  // shrink
