@@ -15,6 +15,8 @@ using sim::WorkerEventKind;
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr std::int64_t kNsPerHour = 3'600 * kNsPerSecond;
 constexpr std::int64_t kMicro = 1'000'000;
+// Among so many steps of an epoch a short one is nothing, and the products below stay under 2^127.
+constexpr std::uint64_t kManySteps = std::uint64_t{1} << 32;
 
 std::int64_t clamped(math::int128 value) {
   constexpr math::int128 kMax = std::numeric_limits<std::int64_t>::max();
@@ -23,14 +25,11 @@ std::int64_t clamped(math::int128 value) {
 
 // Compute of the worker with the largest share, then the reduction: a ring all-reduce over n nodes
 // takes 2 (n - 1) hops and passes 2 (n - 1) / n of the gradient's bytes through each node.
-Duration step_time(const sim::WorldConfig& config, std::uint32_t nodes) {
+Duration step_time(const sim::WorldConfig& config, std::uint32_t nodes, std::uint64_t batch) {
   const sim::TrainingModel& t = config.training;
   const std::uint64_t workers = std::uint64_t{nodes} * config.job.workers_per_node;
   if (workers == 0) return Duration::max();
-  const policy::BatchRule rule = sim::batch_rule(config.job, t);
-  const auto ranks = static_cast<std::uint32_t>(std::min<std::uint64_t>(workers, UINT32_MAX));
-  const auto share =
-      static_cast<std::int64_t>(math::ceil_div(policy::global_batch(rule, ranks), workers));
+  const auto share = static_cast<std::int64_t>(math::ceil_div(batch, workers));
   const std::int64_t compute = math::mul_sat(t.compute_per_sample.count(), share);
   const std::int64_t bytes = math::mul_div(t.gradient_bytes, 2 * (std::int64_t{nodes} - 1), nodes);
   const std::int64_t reduce =
@@ -44,6 +43,22 @@ Duration step_time(const sim::WorldConfig& config, std::uint32_t nodes) {
       math::add_sat(math::add_sat(compute, math::add_sat(reduce, hops)), t.step_overhead.count())));
 }
 
+// The samples of a step in the middle of an epoch.
+std::uint64_t batch_with(const sim::WorldConfig& config, std::uint32_t nodes) {
+  const std::uint64_t workers = std::uint64_t{nodes} * config.job.workers_per_node;
+  const auto ranks = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(workers, 1, std::numeric_limits<std::uint32_t>::max()));
+  return policy::global_batch(sim::batch_rule(config.job, config.training), ranks);
+}
+
+// Of this many steps of a constant global batch, the last of each epoch being what is left of it.
+std::uint64_t samples_of(const sim::TrainingModel& t, std::uint64_t steps) {
+  if (t.dataset == 0 || t.global_batch == 0) return math::mul_sat_u64(steps, t.global_batch);
+  const std::uint64_t per_epoch = (t.dataset - 1) / t.global_batch + 1;
+  const std::uint64_t begun = math::mul_sat_u64(steps % per_epoch, t.global_batch);
+  return math::add_sat_u64(math::mul_sat_u64(steps / per_epoch, t.dataset), begun);
+}
+
 template <std::size_t N>
 void bump(std::array<std::uint64_t, N>& counts, std::size_t index) {
   if (index < N) ++counts[index];
@@ -55,14 +70,27 @@ Account::Account(const sim::WorldConfig& config) : config_(config), machines_(co
   const std::size_t sizes = std::max<std::size_t>(config.nodes.size(), config.job.max_nodes) + 1;
   step_table_.reserve(sizes);
   for (std::uint32_t nodes = 0; nodes < sizes; ++nodes) {
-    step_table_.push_back(step_time(config, nodes));
+    step_table_.push_back(step_table_entry(nodes));
   }
   time_with_.resize(sizes);
   plot({});
 }
 
+Account::NominalSteps Account::step_table_entry(std::uint32_t nodes) const {
+  const std::uint64_t batch = batch_with(config_, nodes);
+  const Duration whole = step_time(config_, nodes, batch);
+  const std::uint64_t dataset = config_.training.dataset;
+  if (nodes == 0 || dataset == 0) return {whole, 1, whole.count()};
+  const std::uint64_t full = dataset / batch;
+  const std::uint64_t rest = dataset % batch;
+  if (full >= kManySteps) return {whole, 1, whole.count()};
+  math::int128 epoch = math::int128{whole.count()} * static_cast<std::int64_t>(full);
+  if (rest > 0) epoch += step_time(config_, nodes, rest).count();
+  return {whole, static_cast<std::int64_t>(full + (rest > 0 ? 1 : 0)), epoch};
+}
+
 Duration Account::nominal_step(std::uint32_t nodes) const {
-  return step_table_[std::min<std::size_t>(nodes, step_table_.size() - 1)];
+  return step_table_[std::min<std::size_t>(nodes, step_table_.size() - 1)].whole_batch;
 }
 
 std::uint32_t Account::usable(std::uint32_t up) const {
@@ -465,12 +493,12 @@ void Account::finish(Time now) {
   summary_.began = began_;
   summary_.ended = last_;
   summary_.steps_committed = kept_.size();
-  summary_.samples_productive = math::mul_sat_u64(kept_.size(), config_.training.global_batch);
+  summary_.samples_productive = samples_of(config_.training, kept_.size());
   math::int128 capacity = 0;
   for (std::size_t nodes = 1; nodes < time_with_.size(); ++nodes) {
     if (time_with_[nodes] == Duration::zero()) continue;
-    const Duration step = nominal_step(static_cast<std::uint32_t>(nodes));
-    capacity += math::int128{time_with_[nodes].count()} * kMicro / step.count();
+    const NominalSteps& steps = step_table_[nodes];
+    capacity += math::int128{time_with_[nodes].count()} * kMicro * steps.per_epoch / steps.epoch_ns;
   }
   summary_.capacity_microsteps = clamped(capacity);
   if (capacity > 0) {

@@ -39,7 +39,7 @@ class Account final : public sim::Observer {
   const Summary& summary() const { return summary_; }
   // Steps in work and unsettled count as `redone` until it is known that they are kept.
   TimeParts parts(Time now) const;
-  // How long one step takes with `nodes` nodes, undisturbed; zero nodes: never.
+  // How long a step of a whole batch takes with `nodes` nodes, undisturbed; zero nodes: never.
   Duration nominal_step(std::uint32_t nodes) const;
 
   void on_note(Time now, AgentId by, const Note& note) override;
@@ -65,11 +65,19 @@ class Account final : public sim::Observer {
     Duration nominal{};  // undisturbed, with the machines as slow as they are
   };
 
+  // Undisturbed steps of one size. The last of an epoch is shorter when its batch is.
+  struct NominalSteps {
+    Duration whole_batch{};
+    std::int64_t per_epoch = 1;
+    math::int128 epoch_ns = 1;
+  };
+
   struct Stretch {
     TimeParts parts;
     Duration step{};
   };
 
+  NominalSteps step_table_entry(std::uint32_t nodes) const;
   Part part_now() const;
   Stretch stretch(Time now) const;
   void advance(Time now);
@@ -90,8 +98,8 @@ class Account final : public sim::Observer {
   void close_money(Time now);
 
   sim::WorldConfig config_;
-  std::vector<Duration> step_table_;  // by nodes
-  std::vector<Machine> machines_;     // by NodeId - 1
+  std::vector<NominalSteps> step_table_;  // by nodes
+  std::vector<Machine> machines_;         // by NodeId - 1
   std::uint32_t up_ = 0;
 
   Time began_{};

@@ -57,7 +57,7 @@ struct Summary {
   std::uint64_t steps_lost = 0;             // were committed, and fell later
   std::uint64_t steps_redone_in_part = 0;   // were in work when their round ended, and not kept
   std::uint64_t steps_redone_in_whole = 0;  // were finished, and done again (the lost ones too)
-  std::uint64_t samples_productive = 0;
+  std::uint64_t samples_productive = 0;     // of the committed steps, at the constant global batch
 
   // What the same machines could have done undisturbed, in millionths of a step; and the share of
   // it that was done, in millionths.

@@ -169,6 +169,54 @@ TEST(Account, nothing_is_counted_after_the_verdict) {
       });
 }
 
+// Machines that do nothing else commit whole epochs, each step as long as its batch takes on them.
+TEST(Account, whole_epochs_undisturbed_are_a_goodput_of_100_percent_whatever_the_last_batch) {
+  test::check(
+      "whole epochs undisturbed are a goodput of 100 % whatever the last batch",
+      {"a short last batch", "no short batch", "dataset below a batch"},
+      [](std::uint16_t size, std::uint8_t batch, std::uint8_t epochs) {
+        sim::WorldConfig config = four_machines();
+        config.network.bandwidth_bytes_per_second = 0;
+        config.network.latency = {};
+        config.training.step_overhead = Duration(777);
+        config.training.global_batch = batch % 32 + 1;
+        config.training.dataset = size % 200 + 1;
+        config.training.total_steps = 1'000'000;
+        const std::uint64_t whole = config.training.dataset / config.training.global_batch;
+        const std::uint64_t rest = config.training.dataset % config.training.global_batch;
+        RC_CLASSIFY(whole > 0 && rest > 0, "a short last batch");
+        RC_CLASSIFY(rest == 0, "no short batch");
+        RC_CLASSIFY(whole == 0, "dataset below a batch");
+
+        Account account(config);
+        Time now{};
+        for (std::uint64_t node = 1; node <= 4; ++node) {
+          account.on_node(now, {NodeEventKind::kMachineUp, NodeId{node}, AgentLife{1}, true});
+        }
+        std::uint64_t steps = 0;
+        const std::uint64_t count = epochs % 5 + 1;
+        for (std::uint64_t epoch = 0; epoch < count; ++epoch) {
+          for (std::uint64_t part = 0; part < whole + (rest > 0 ? 1 : 0); ++part) {
+            const std::uint64_t samples = part < whole ? config.training.global_batch : rest;
+            now += Duration(777) + Duration(1000) * ((samples + 3) / 4);
+            sim::WorkerEvent event{};
+            event.kind = WorkerEventKind::kCommitted;
+            event.node = NodeId{1};
+            event.round = round_of(1);
+            event.state.step = Step{++steps};
+            account.on_worker(now, event);
+          }
+        }
+        account.finish(now);
+        const Summary& summary = account.summary();
+        RC_ASSERT(summary.steps_committed == steps);
+        RC_ASSERT(summary.samples_productive == count * config.training.dataset);
+        RC_ASSERT(summary.goodput_ppm <= 1'000'010);  // the capacity is rounded down to 1e-6 steps
+        RC_ASSERT(summary.goodput_ppm >= 999'999);
+      },
+      {.max_success = 400});
+}
+
 TEST(Account, costs_are_price_times_up_time_to_the_microdollar) {
   History history;
   for (std::uint64_t node = 0; node < 4; ++node) history.step(0, node * 21, 0);  // at time 0
