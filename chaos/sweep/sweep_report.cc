@@ -26,13 +26,21 @@ Duration from_seconds(double seconds) {
   return Duration(static_cast<std::int64_t>(std::llround(seconds * 1e9)));
 }
 
+// At most five characters, from a hundred on without decimals: "9.87", "98.7", "987", "12k".
+std::string number_text(double value, int decimals) {
+  if (value >= 999'500) return fmt::format("{:.1f}M", value / 1e6);
+  if (value >= 9'999.5) return fmt::format("{:.0f}k", value / 1e3);
+  if (value >= 99.95) decimals = std::min(decimals, value >= 999.5 ? 0 : decimals - 1);
+  return fmt::format("{:.{}f}", value, std::max(0, decimals));
+}
+
 std::string mean_text(Measure measure, double value) {
   switch (measure) {
     case Measure::kGoodput:
     case Measure::kInTime:
-      return fmt::format("{:.1f}%", value);
+      return fmt::format("{:.{}f}%", value, value >= 99.95 ? 0 : 1);
     case Measure::kCost:
-      return fmt::format("${:.{}f}", value, value < 100 ? 2 : value < 1000 ? 1 : 0);
+      return "$" + number_text(value, 2);
     case Measure::kFinish:
     case Measure::kRecoveryP99:
     case Measure::kRecoveryMax:
@@ -42,14 +50,33 @@ std::string mean_text(Measure measure, double value) {
     case Measure::kRounds:
       break;
   }
-  return value < 100 ? fmt::format("{:.1f}", value) : fmt::format("{:.0f}", value);
+  return number_text(value, 1);
+}
+
+// Half of an interval is shown with fewer digits than its mean, and without its unit.
+std::string half_number(double half, int decimals) {
+  return half < 9.995 ? fmt::format("{:.{}f}", half, decimals) : number_text(half, 0);
 }
 
 std::string half_text(Measure measure, double half) {
-  std::string text = mean_text(measure, half);
-  text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return c == '%' || c == '$'; }),
-             text.end());
-  return text;
+  switch (measure) {
+    case Measure::kFinish:
+    case Measure::kRecoveryP99:
+    case Measure::kRecoveryMax:
+      if (half >= 360'000) return fmt::format("{:.1f}d", half / 86'400);
+      if (half >= 36'000) return fmt::format("{:.1f}h", half / 3'600);
+      if (half >= 600 && half < 3'600) return fmt::format("{:.1f}m", half / 60);
+      return span_text(from_seconds(half));
+    case Measure::kCost:
+      return half_number(half, 2);
+    case Measure::kGoodput:
+    case Measure::kInTime:
+    case Measure::kRedone:
+    case Measure::kLost:
+    case Measure::kRounds:
+      break;
+  }
+  return half_number(half, 1);
 }
 
 std::string point_words(const SweepResult& sweep, std::size_t point) {
@@ -289,8 +316,19 @@ std::string sweep_table(const SweepResult& sweep, Measure of, const Look& look) 
   for (std::size_t i = 0; i < sweep.settings.size(); ++i) {
     text += paragraph(i == 0 ? "setting" : "and", sweep.settings[i].path, look);
   }
-  std::string heading(name(last));
-  if (heading.size() > 11) heading.resize(11);
+  // Lengths of time in seconds: there is little room.
+  const bool length = last == Measure::kRecoveryP99 || last == Measure::kRecoveryMax;
+  const std::string heading = last == Measure::kRecoveryP99   ? "p99, s"
+                              : last == Measure::kRecoveryMax ? "max, s"
+                                                              : std::string(name(last));
+  const auto last_text = [&](const Interval& interval) {
+    if (!length || interval.count == 0) return interval_text(last, interval, look);
+    const int decimals = interval.mean < 9.995 ? 2 : 1;
+    const std::string mean = number_text(interval.mean, decimals);
+    if (interval.count < 2) return mean;
+    return fmt::format("{} {}{}", mean, look.utf8 ? "±" : "+-",
+                       half_number(interval.half, decimals));
+  };
   text += "\n" + std::string(2 + kValueColumns, ' ') +
           cells({"goodput", "cost", "finish", heading, "in time"}) + "\n";
   const auto best = best_point(of, sweep);
@@ -302,7 +340,8 @@ std::string sweep_table(const SweepResult& sweep, Measure of, const Look& look) 
     const std::string line =
         trimmed(mark_of(of, sweep, best, i) + " " + padded(label_of(sweep, i), kValueColumns) +
                 cells({figure(Measure::kGoodput), figure(Measure::kCost),
-                       (censored(sweep, i) > 0 ? ">" : "") + figure(Measure::kFinish), figure(last),
+                       (censored(sweep, i) > 0 ? ">" : "") + figure(Measure::kFinish),
+                       last_text(figure_of(last, sweep, i)),
                        in_time.count == 0 ? "-" : fmt::format("{:.0f}%", in_time.mean)}));
     text += best && i == *best ? inked(line, Ink::kGood, look) : line;
   }
