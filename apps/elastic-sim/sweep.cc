@@ -27,8 +27,8 @@ Which detection target?
   elastic-sim sweep FILE job.detection_target=500ms,2s,10s --of finish
 How many spares? (machines beyond job.nodes.max)
   elastic-sim sweep FILE cluster.zones.a.nodes=32..40:+2 --of cost
-Is growth worth it? (up to how many nodes)
-  elastic-sim sweep FILE job.nodes.max=8,16,24,32 --of cost
+Is growth worth it? (for a program that starts again at each change)
+  elastic-sim sweep FILE job.growth=always,never --of cost
 What does a 30 s notice buy?
   elastic-sim sweep FILE cluster.notice=0s,30s,120s --of finish
 

@@ -273,7 +273,10 @@ std::string reading(const SweepResult& sweep, Measure of, const Look& look) {
     if (i != *best && as_good(of, sweep, *best, i)) ++like;
     if (censored(sweep, i) > 0) ++ended;
   }
-  if (sweep.points.size() > 1) {
+  if (figure_of(of, sweep, *best).count < 2) {
+    text += paragraph("", "one seed says nothing of the spread: take more, such as --seeds 1..10",
+                      look);
+  } else if (sweep.points.size() > 1) {
     text +=
         paragraph("",
                   like == 0 ? "* best by " + std::string(name(of)) +

@@ -167,6 +167,14 @@ TEST(SweepReport, points_that_nobody_ran_are_shown_as_unknown) {
   expect_narrow(sweep_report(sweep, Measure::kGoodput, commands(), kPlain));
 }
 
+TEST(SweepReport, one_seed_is_said_to_show_no_spread) {
+  SweepResult sweep = one_setting();
+  for (auto& rows : sweep.rows) rows.resize(1);
+  const std::string text = sweep_report(sweep, Measure::kGoodput, commands(), kPlain);
+  EXPECT_NE(text.find("one seed says nothing of the spread"), std::string::npos) << text;
+  EXPECT_EQ(text.find("+-"), std::string::npos) << text;
+}
+
 TEST(SweepReport, json_and_csv_have_every_run) {
   const SweepResult sweep = one_setting();
   const auto json = nlohmann::json::parse(sweep_json(sweep, Measure::kGoodput, commands()));
