@@ -71,11 +71,11 @@ int compare(const Options& options) {
   const auto scenarios = scenarios_of(options, *source, *base);
   if (!scenarios) return kBadInput;
   std::FILE* csv = nullptr;
-  if (!options.output.empty()) {
-    csv = std::fopen(options.output.c_str(), "we");
+  if (!options.csv.empty()) {
+    csv = std::fopen(options.csv.c_str(), "we");
     if (csv == nullptr) {
       err(fmt::format("--csv: cannot write \"{}\"\nnothing was run\n",
-                      chaos::printable(options.output)));
+                      chaos::printable(options.csv)));
       return kBadInput;
     }
   }
@@ -102,7 +102,7 @@ int compare(const Options& options) {
     const bool written = std::fwrite(text.data(), 1, text.size(), csv) == text.size();
     if (std::fclose(csv) != 0 || !written) {
       err(fmt::format("--csv: \"{}\" is incomplete: it could not be written\n",
-                      chaos::printable(options.output)));
+                      chaos::printable(options.csv)));
     }
   }
   return chaos::exit_status(chaos::verdict_of(result));

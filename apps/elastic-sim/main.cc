@@ -6,6 +6,7 @@
 #include "apps/elastic-sim/commands.h"
 #include "apps/elastic-sim/compare.h"
 #include "apps/elastic-sim/options.h"
+#include "apps/elastic-sim/sweep.h"
 #include "chaos/run/crash.h"
 
 #if defined(ELASTIC_MUTANTS)
@@ -43,6 +44,8 @@ int act(const Options& options) {
       return shrink(options);
     case Action::kCompare:
       return compare(options);
+    case Action::kSweep:
+      return sweep(options);
     case Action::kSchema:
       return print_schema();
     case Action::kRun:

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "apps/elastic-sim/compare.h"
+#include "apps/elastic-sim/sweep.h"
 #include "chaos/run/pool.h"
 #include "chaos/run/verify.h"
 #include "chaos/scenario/problem.h"
@@ -31,7 +32,9 @@ constexpr const char* kDescription =
   elastic-sim shrink scenarios/spot_churn.yaml --seed 8123
                                                     the least that still fails
   elastic-sim compare scenarios/spot_churn.yaml --seeds 30
-                                                    beside today's launchers)";
+                                                    beside today's launchers
+  elastic-sim sweep scenarios/checkpoint_interval.yaml \
+      job.checkpoint.every=1min..64min:x2           which setting is best)";
 
 constexpr const char* kFooter =
     R"(exit status   0  holds
@@ -71,6 +74,7 @@ struct Texts {
   std::optional<std::string> seeds;
   std::string window;
   std::string policies = "rigid,restart,elastic";
+  bool liveness = false;  // of sweep
 };
 
 void add_scenario_options(CLI::App& app, Options& options) {
@@ -106,6 +110,30 @@ void add_run_options(CLI::App& app, Options& options, Texts& texts) {
   app.add_option(chaos::kWindowOption, texts.window)->group("");
 }
 
+void add_sweep(CLI::App& app, Options& options, Texts& texts) {
+  CLI::App* sweep = app.add_subcommand("sweep", "try values of one or two settings");
+  sweep->add_option("FILE", texts.file, "a scenario file")->required();
+  sweep->add_option("SETTING", options.settings, "PATH=V1,V2,... one or two of them")
+      ->required()
+      ->expected(1, 2)
+      ->type_name("");
+  sweep->add_option("--seeds", texts.seeds, "the seeds of every point (default 1..10)")
+      ->type_name("A..B");
+  sweep->add_option("--jobs,-j", options.jobs, "processes (default: one per core)")->type_name("N");
+  add_scenario_options(*sweep, options);
+  sweep->add_option("--of", options.of, "what is best: goodput, or another figure (below)")
+      ->type_name("FIGURE");
+  sweep->add_flag("--json", options.json, "all figures and runs as JSON");
+  sweep->add_option("--csv", options.csv, "write one line for each run")->type_name("FILE");
+  sweep->add_flag("--liveness", texts.liveness, "ask, too, whether the job comes back");
+  sweep->footer(kSweepFooter);
+  sweep->callback([&options, &texts] {
+    options.action = Action::kSweep;
+    options.liveness = texts.liveness;
+    if (!texts.seeds) texts.seeds = "1..10";
+  });
+}
+
 void add_subcommands(CLI::App& app, Options& options, Texts& texts) {
   CLI::App* validate = app.add_subcommand("validate", "check scenario files and run nothing");
   validate->add_option("FILE", options.files, "scenario files")->required();
@@ -124,6 +152,8 @@ void add_subcommands(CLI::App& app, Options& options, Texts& texts) {
 
   app.add_subcommand("schema", "print the JSON Schema of scenarios, for editors")
       ->callback([&options] { options.action = Action::kSchema; });
+
+  add_sweep(app, options, texts);
 
   CLI::App* shrink = app.add_subcommand("shrink", "find the smallest plan that still fails");
   shrink->add_option("FILE", texts.file, "a scenario file")->required();
@@ -155,7 +185,7 @@ void add_compare(CLI::App& app, Options& options, Texts& texts) {
   compare->add_option("--jobs,-j", options.jobs, "processes (default: one per core)")
       ->type_name("N");
   add_scenario_options(*compare, options);
-  compare->add_option("--csv", options.output, "write a line for each run and policy")
+  compare->add_option("--csv", options.csv, "write a line for each run and policy")
       ->type_name("FILE");
   compare->add_flag("--json", options.json, "the report as JSON, with every run");
   compare->footer(compare_words());

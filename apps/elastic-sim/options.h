@@ -12,7 +12,16 @@
 
 namespace elastic::app {
 
-enum class Action : std::uint8_t { kRun, kValidate, kExplain, kTrace, kShrink, kCompare, kSchema };
+enum class Action : std::uint8_t {
+  kRun,
+  kValidate,
+  kExplain,
+  kTrace,
+  kShrink,
+  kCompare,
+  kSweep,
+  kSchema,
+};
 
 struct Options {
   Action action = Action::kRun;
@@ -30,7 +39,11 @@ struct Options {
   bool oracles = false;
   std::string mutant;  // only in the build with planted bugs
 
-  std::string output;              // shrink: empty: its own choice; compare: the CSV, empty: none
+  std::vector<std::string> settings;  // sweep: one or two, PATH=V1,V2
+  std::string of = "goodput";         // sweep: what is best
+  std::string csv;                    // sweep, compare: empty: none
+
+  std::string output;              // shrink: empty: its own choice
   std::uint32_t max_trials = 400;  // shrink
 
   std::vector<chaos::Policy> policies;  // compare
