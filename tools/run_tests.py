@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ["tidy", "unit", "interaction", "property", "golden", "mutants", "cli"]
-CORE = FOLDERS  # what needs neither sockets nor torch
+CORE = ["tidy", "unit", "interaction", "property", "golden", "mutants", "cli"]  # needs neither sockets nor torch
+FOLDERS = [*CORE, "real"]
 TIMEOUT_S = int(os.environ.get("ELASTIC_TEST_TIMEOUT_S", "1200"))  # for one shard
 CORES = len(os.sched_getaffinity(0))
 
