@@ -254,8 +254,8 @@ void Node::on_marker_read(Time now, const MarkerRead& read, Effects& effects) {
 }
 
 // The agent has ended. Whoever leads, or keeps the journal, stays for those who have not heard it
-// yet, but no longer than a lease: after that they have noticed by themselves, and read the journal
-// or the marker.
+// yet (at once over, if it leads and everybody has said so), but no longer than a lease: after that
+// they have noticed by themselves, and read the journal or the marker.
 void Node::finish(Time now, Effects& effects) {
   ELASTIC_ASSERT(agent_.ending().has_value());
   ELASTIC_ASSERT(agent_.state() == AgentState::kEnded);
@@ -272,9 +272,8 @@ void Node::finish(Time now, Effects& effects) {
     if (!verdict && coordinator_.leading()) coordinator_.stand_down(now, effects);
     effects.push_back(ArmTimer{TimerId::kLinger, with_drift(timeouts_.lease)});
   }
-  const bool needed =
-      verdict && ((coordinator_.leading() && !coordinator_.all_ended()) || hosted_.hosting());
-  if (needed) return;
+  const bool needed = (coordinator_.leading() && !coordinator_.all_ended()) || hosted_.hosting();
+  if (verdict && needed && !coordinator_.everybody_ended(journal_.view())) return;
   effects.push_back(Exit{reason});
   exited_ = true;
 }

@@ -28,9 +28,10 @@ namespace elastic {
 //     exited.
 //  5. Running workers are not touched by a change of coordinator.
 //  6. After a verdict, whoever leads stays until everybody that it hears has said that it ends, but
-//     no longer than a lease; the host of a hosted journal stays for a lease. Who has heard nothing
-//     by then has lapsed. An external journal tells it the verdict. With a hosted one that is gone
-//     it reads the newest commit marker before it chooses how to end: as succeeded, if the job has.
+//     no longer than a lease; the host of a hosted journal stays for a lease, unless it leads and
+//     everybody has said so. Who has heard nothing by then has lapsed. An external journal tells it
+//     the verdict. With a hosted one that is gone it reads the newest commit marker before it
+//     chooses how to end: as succeeded, if the job has.
 class Node {
  public:
   // `job` and `timeouts` are those of the whole job and must be the same on all nodes.
