@@ -46,8 +46,10 @@ void Node::dispatch(Time now, const Input& input, Effects& effects) {
     on_journal(now, replied->answer, effects);
   } else if (const auto* file = std::get_if<JournalFileRead>(&input)) {
     hosted_.on_file_read(*file, effects);
+    stand_first(now, effects);
   } else if (const auto* synced = std::get_if<JournalFileSynced>(&input)) {
     hosted_.on_synced(*synced, effects);
+    stand_first(now, effects);
   } else if (const auto* marker = std::get_if<MarkerStored>(&input)) {
     coordinator_.on_marker(now, marker->record, journal_, effects);
   } else if (const auto* read = std::get_if<MarkerRead>(&input)) {
@@ -139,13 +141,20 @@ void Node::on_message(Time now, const Received& received, Effects& effects) {
     if (hearing->lead_seen > agent_.lead_seen()) {
       follow(now, hearing->lead_seen, hearing->leader, effects);
     } else {
-      election_.on_hearing(now, *hearing, effects);
+      election_.on_hearing(now, *hearing, journal_, effects);
     }
   } else if (const auto* ask = std::get_if<JournalAsk>(&received.message)) {
     hosted_.on_ask(now, *ask, effects);
+    stand_first(now, effects);
   } else if (const auto* answer = std::get_if<JournalAnswer>(&received.message)) {
     on_journal(now, *answer, effects);
   }
+}
+
+// The host of a new job's journal stands before anybody misses a leader.
+void Node::stand_first(Time now, Effects& effects) {
+  if (!hosted_.without_lead() || coordinator_.leading()) return;
+  election_.on_founding(now, hosted_.contacts(), journal_, effects);
 }
 
 void Node::on_timer(Time now, TimerId timer, Effects& effects) {

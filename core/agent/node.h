@@ -60,6 +60,7 @@ class Node {
   void on_workers(Time now, const Input& input, Effects& effects);
   void on_message(Time now, const Received& received, Effects& effects);
   void on_timer(Time now, TimerId timer, Effects& effects);
+  void stand_first(Time now, Effects& effects);
   void on_journal(Time now, const JournalAnswer& answer, Effects& effects);
   void after(Time now, Effects& effects);
   void follow(Time now, LeadId lead, AgentId leader, Effects& effects);
