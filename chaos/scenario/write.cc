@@ -123,6 +123,14 @@ std::string scenario_to_yaml(const Scenario& scenario, const sim::Plan* plan) {
       written.checkpoint.every = to_world(scenario, 1).training.checkpoint_every;
     }
     written = with_plan(written, *plan);
+    if (!scenario.model.table.empty()) {  // the file may end up elsewhere
+      const sim::TrainingModel training = to_world(scenario, 1).training;
+      written.model = {};
+      written.model.compute_per_sample = training.compute_per_sample;
+      written.model.step_overhead = training.step_overhead;
+      written.model.gradient_bytes = training.gradient_bytes;
+      written.model.state_bytes = scenario.model.state_bytes;
+    }
   }
   Tree tree = to_tree(written);
   drop_defaults(tree, to_tree(defaults()));
