@@ -4,7 +4,9 @@
 #include <variant>
 
 #include "apps/elastic-sim/commands.h"
+#include "apps/elastic-sim/compare.h"
 #include "apps/elastic-sim/options.h"
+#include "apps/elastic-sim/sweep.h"
 #include "chaos/run/crash.h"
 
 #if defined(ELASTIC_MUTANTS)
@@ -40,6 +42,10 @@ int act(const Options& options) {
       return describe_trace(options);
     case Action::kShrink:
       return shrink(options);
+    case Action::kCompare:
+      return compare(options);
+    case Action::kSweep:
+      return sweep(options);
     case Action::kSchema:
       return print_schema();
     case Action::kRun:

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "apps/elastic-sim/compare.h"
+#include "apps/elastic-sim/sweep.h"
 #include "chaos/run/pool.h"
 #include "chaos/run/verify.h"
 #include "chaos/scenario/problem.h"
@@ -28,7 +30,11 @@ constexpr const char* kDescription =
                                                     machines as in this trace
   elastic-sim explain scenarios/spot_churn.yaml     what will happen, in words
   elastic-sim shrink scenarios/spot_churn.yaml --seed 8123
-                                                    the least that still fails)";
+                                                    the least that still fails
+  elastic-sim compare scenarios/spot_churn.yaml --seeds 30
+                                                    beside today's launchers
+  elastic-sim sweep scenarios/checkpoint_interval.yaml \
+      job.checkpoint.every=1min..64min:x2           which setting is best)";
 
 constexpr const char* kFooter =
     R"(exit status   0  holds
@@ -67,6 +73,8 @@ struct Texts {
   std::optional<std::string> seed;
   std::optional<std::string> seeds;
   std::string window;
+  std::string policies = "rigid,restart,elastic";
+  bool liveness = false;  // of sweep
 };
 
 void add_scenario_options(CLI::App& app, Options& options) {
@@ -102,6 +110,30 @@ void add_run_options(CLI::App& app, Options& options, Texts& texts) {
   app.add_option(chaos::kWindowOption, texts.window)->group("");
 }
 
+void add_sweep(CLI::App& app, Options& options, Texts& texts) {
+  CLI::App* sweep = app.add_subcommand("sweep", "try values of one or two settings");
+  sweep->add_option("FILE", texts.file, "a scenario file")->required();
+  sweep->add_option("SETTING", options.settings, "PATH=V1,V2,... one or two of them")
+      ->required()
+      ->expected(1, 2)
+      ->type_name("");
+  sweep->add_option("--seeds", texts.seeds, "the seeds of every point (default 1..10)")
+      ->type_name("A..B");
+  sweep->add_option("--jobs,-j", options.jobs, "processes (default: one per core)")->type_name("N");
+  add_scenario_options(*sweep, options);
+  sweep->add_option("--of", options.of, "what is best: goodput, or another figure (below)")
+      ->type_name("FIGURE");
+  sweep->add_flag("--json", options.json, "all figures and runs as JSON");
+  sweep->add_option("--csv", options.csv, "write one line for each run")->type_name("FILE");
+  sweep->add_flag("--liveness", texts.liveness, "ask, too, whether the job comes back");
+  sweep->footer(kSweepFooter);
+  sweep->callback([&options, &texts] {
+    options.action = Action::kSweep;
+    options.liveness = texts.liveness;
+    if (!texts.seeds) texts.seeds = "1..10";
+  });
+}
+
 void add_subcommands(CLI::App& app, Options& options, Texts& texts) {
   CLI::App* validate = app.add_subcommand("validate", "check scenario files and run nothing");
   validate->add_option("FILE", options.files, "scenario files")->required();
@@ -121,6 +153,8 @@ void add_subcommands(CLI::App& app, Options& options, Texts& texts) {
   app.add_subcommand("schema", "print the JSON Schema of scenarios, for editors")
       ->callback([&options] { options.action = Action::kSchema; });
 
+  add_sweep(app, options, texts);
+
   CLI::App* shrink = app.add_subcommand("shrink", "find the smallest plan that still fails");
   shrink->add_option("FILE", texts.file, "a scenario file")->required();
   add_seed(*shrink, texts);
@@ -138,7 +172,47 @@ void add_subcommands(CLI::App& app, Options& options, Texts& texts) {
   shrink->callback([&options] { options.action = Action::kShrink; });
 }
 
+void add_compare(CLI::App& app, Options& options, Texts& texts) {
+  CLI::App* compare =
+      app.add_subcommand("compare", "the same faults under several policies, seed by seed");
+  compare->add_option("FILE", texts.file, "a scenario file")->required();
+  compare
+      ->add_option("--policy", texts.policies,
+                   "which, in this order (default rigid,restart,elastic)")
+      ->type_name("LIST");
+  compare->add_option("--seeds", texts.seeds, "seeds 1 to N, or 101..130 (default 10)")
+      ->type_name("N|A..B");
+  compare->add_option("--jobs,-j", options.jobs, "processes (default: one per core)")
+      ->type_name("N");
+  add_scenario_options(*compare, options);
+  compare->add_option("--csv", options.csv, "write a line for each run and policy")
+      ->type_name("FILE");
+  compare->add_flag("--json", options.json, "the report as JSON, with every run");
+  compare->footer(compare_words());
+  compare->callback([&options] { options.action = Action::kCompare; });
+}
+
 Ending bad(const std::string& text) { return {.text = text + "\nnothing was run\n", .status = 2}; }
+
+// A count of seeds, from 1 on, or a range.
+std::optional<chaos::SeedRange> seeds_of(const std::string& text) {
+  if (text.find("..") != std::string::npos) return parse_range(text);
+  const std::optional<chaos::SeedRange> count = parse_range(text);
+  if (!count || count->first == 0) return std::nullopt;
+  return parse_range("1.." + std::to_string(count->first));
+}
+
+std::optional<Ending> settle_compare(Options& options, const Texts& texts) {
+  const auto policies = chaos::parse_policies(texts.policies);
+  if (!policies) return bad("--policy: " + policies.error());
+  options.policies = *policies;
+  options.seeds = seeds_of(texts.seeds.value_or("10"));
+  if (options.seeds) return std::nullopt;
+  return bad(
+      fmt::format("--seeds: \"{}\" is neither a number of seeds nor a range of at most {}; "
+                  "write one such as 30 or 1..30",
+                  chaos::printable(*texts.seeds), chaos::kMaxSeeds));
+}
 
 // What CLI11 cannot know.
 std::optional<Ending> settle(Options& options, const Texts& texts) {
@@ -151,7 +225,9 @@ std::optional<Ending> settle(Options& options, const Texts& texts) {
     }
     options.seed = one->first;
   }
-  if (texts.seeds) {
+  if (options.action == Action::kCompare) {
+    if (std::optional<Ending> ending = settle_compare(options, texts)) return ending;
+  } else if (texts.seeds) {
     options.seeds = parse_range(*texts.seeds);
     if (!options.seeds) {
       return bad(
@@ -198,6 +274,7 @@ std::variant<Options, Ending> parse_options(int argc, char** argv) {
   app.add_option("FILE", texts.file, "a scenario file");
   add_run_options(app, options, texts);
   add_subcommands(app, options, texts);
+  add_compare(app, options, texts);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -7,11 +7,21 @@
 #include <variant>
 #include <vector>
 
+#include "chaos/compare/policy.h"
 #include "chaos/run/batch.h"
 
 namespace elastic::app {
 
-enum class Action : std::uint8_t { kRun, kValidate, kExplain, kTrace, kShrink, kSchema };
+enum class Action : std::uint8_t {
+  kRun,
+  kValidate,
+  kExplain,
+  kTrace,
+  kShrink,
+  kCompare,
+  kSweep,
+  kSchema,
+};
 
 struct Options {
   Action action = Action::kRun;
@@ -29,8 +39,14 @@ struct Options {
   bool oracles = false;
   std::string mutant;  // only in the build with planted bugs
 
+  std::vector<std::string> settings;  // sweep: one or two, PATH=V1,V2
+  std::string of = "goodput";         // sweep: what is best
+  std::string csv;                    // sweep, compare: empty: none
+
   std::string output;              // shrink: empty: its own choice
   std::uint32_t max_trials = 400;  // shrink
+
+  std::vector<chaos::Policy> policies;  // compare
 
   // Asked of the second process of --verify.
   bool rows = false;

@@ -19,8 +19,7 @@ chaos::Look look_for(const Options& options) {
   return look;
 }
 
-// The scenario with the changes of the command line, or its problems on stderr.
-std::optional<chaos::Scenario> scenario_of(const Options& options, const std::string& file) {
+std::optional<chaos::Source> source_of(const Options& options, const std::string& file) {
   auto source = chaos::load_source(file);
   if (!source) {
     err(source.error().text());
@@ -33,6 +32,12 @@ std::optional<chaos::Scenario> scenario_of(const Options& options, const std::st
     }
   }
   if (!options.trace.empty()) chaos::use_trace(*source, options.trace);
+  return *std::move(source);
+}
+
+std::optional<chaos::Scenario> scenario_of(const Options& options, const std::string& file) {
+  const std::optional<chaos::Source> source = source_of(options, file);
+  if (!source) return std::nullopt;
   auto scenario = chaos::check_source(*source);
   if (!scenario) {
     err(scenario.error().text());

@@ -23,9 +23,15 @@ std::int64_t clamped(math::int128 value) {
   return static_cast<std::int64_t>(std::min(value, kMax));
 }
 
-// Compute of the worker with the largest share, then the reduction: a ring all-reduce over n nodes
-// takes 2 (n - 1) hops and passes 2 (n - 1) / n of the gradient's bytes through each node.
-Duration step_time(const sim::WorldConfig& config, std::uint32_t nodes, std::uint64_t batch) {
+template <std::size_t N>
+void bump(std::array<std::uint64_t, N>& counts, std::size_t index) {
+  if (index < N) ++counts[index];
+}
+
+}  // namespace
+
+Duration undisturbed_step(const sim::WorldConfig& config, std::uint32_t nodes,
+                          std::uint64_t batch) {
   const sim::TrainingModel& t = config.training;
   const std::uint64_t workers = std::uint64_t{nodes} * config.job.workers_per_node;
   if (workers == 0) return Duration::max();
@@ -43,6 +49,8 @@ Duration step_time(const sim::WorldConfig& config, std::uint32_t nodes, std::uin
       math::add_sat(math::add_sat(compute, math::add_sat(reduce, hops)), t.step_overhead.count())));
 }
 
+namespace {
+
 // The samples of a step in the middle of an epoch.
 std::uint64_t batch_with(const sim::WorldConfig& config, std::uint32_t nodes) {
   const std::uint64_t workers = std::uint64_t{nodes} * config.job.workers_per_node;
@@ -59,11 +67,6 @@ std::uint64_t samples_of(const sim::TrainingModel& t, std::uint64_t steps) {
   return math::add_sat_u64(math::mul_sat_u64(steps / per_epoch, t.dataset), begun);
 }
 
-template <std::size_t N>
-void bump(std::array<std::uint64_t, N>& counts, std::size_t index) {
-  if (index < N) ++counts[index];
-}
-
 }  // namespace
 
 Account::Account(const sim::WorldConfig& config) : config_(config), machines_(config.nodes.size()) {
@@ -78,14 +81,14 @@ Account::Account(const sim::WorldConfig& config) : config_(config), machines_(co
 
 Account::NominalSteps Account::step_table_entry(std::uint32_t nodes) const {
   const std::uint64_t batch = batch_with(config_, nodes);
-  const Duration whole = step_time(config_, nodes, batch);
+  const Duration whole = undisturbed_step(config_, nodes, batch);
   const std::uint64_t dataset = config_.training.dataset;
   if (nodes == 0 || dataset == 0) return {whole, 1, whole.count()};
   const std::uint64_t full = dataset / batch;
   const std::uint64_t rest = dataset % batch;
   if (full >= kManySteps) return {whole, 1, whole.count()};
   math::int128 epoch = math::int128{whole.count()} * static_cast<std::int64_t>(full);
-  if (rest > 0) epoch += step_time(config_, nodes, rest).count();
+  if (rest > 0) epoch += undisturbed_step(config_, nodes, rest).count();
   return {whole, static_cast<std::int64_t>(full + (rest > 0 ? 1 : 0)), epoch};
 }
 

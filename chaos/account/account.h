@@ -14,6 +14,11 @@
 
 namespace elastic::chaos {
 
+// What one step of `batch` samples takes on so many nodes where nothing is slow: compute of the
+// worker with the largest share, then the reduction. A ring all-reduce over n nodes takes 2 (n - 1)
+// hops and passes 2 (n - 1) / n of the gradient's bytes through each node. No nodes: never.
+Duration undisturbed_step(const sim::WorldConfig& config, std::uint32_t nodes, std::uint64_t batch);
+
 // Every nanosecond from the start to the end belongs to exactly one part of TimeParts. The first
 // line that fits wins:
 //  saving: the last step is committed and the Verdict is not recorded; or training stands still for

@@ -25,6 +25,14 @@ std::vector<OracleTally> oracle_list(const Scenario& scenario) {
   return list;
 }
 
+void add_checks(std::vector<OracleTally>& oracles, const Row& row) {
+  for (std::size_t i = 0; i < std::min(oracles.size(), row.checks.size()); ++i) {
+    oracles[i].checks += row.checks[i];
+  }
+}
+
+}  // namespace
+
 Row crashed_row(std::uint64_t seed, int status) {
   Row row;
   row.seed = seed;
@@ -34,14 +42,6 @@ Row crashed_row(std::uint64_t seed, int status) {
                            : "ended with status " + std::to_string(status);
   return row;
 }
-
-void add_checks(std::vector<OracleTally>& oracles, const Row& row) {
-  for (std::size_t i = 0; i < std::min(oracles.size(), row.checks.size()); ++i) {
-    oracles[i].checks += row.checks[i];
-  }
-}
-
-}  // namespace
 
 BatchResult run_batch(const Scenario& scenario, const BatchOptions& options) {
   BatchResult batch;

@@ -48,6 +48,9 @@ struct BatchResult {
 
 BatchResult run_batch(const Scenario& scenario, const BatchOptions& options);
 
+// The row of a seed whose process died without saying why: exit status, or 128 + signal.
+Row crashed_row(std::uint64_t seed, int status);
+
 // The worst class of any row; kInterrupted only when nothing worse than an expectation missed is
 // known.
 VerdictClass verdict_of(const BatchResult& batch);

@@ -38,6 +38,7 @@ void visit_fields(R& row, const Visit& visit) {
   visit("recoveries", row.recoveries);
   visit("steps_committed", row.steps_committed);
   visit("steps_lost", row.steps_lost);
+  visit("steps_redone", row.steps_redone);
   visit("rounds", row.rounds);
   visit("nodes_lost", row.nodes_lost);
   visit("events", row.events);
@@ -81,6 +82,7 @@ Row row_of(const RunResult& result, bool digests) {
   row.recoveries = summary.recoveries.size();
   row.steps_committed = summary.steps_committed;
   row.steps_lost = summary.steps_lost;
+  row.steps_redone = summary.steps_redone_in_part + summary.steps_redone_in_whole;
   row.rounds = summary.rounds;
   row.nodes_lost = summary.nodes_lost;
   row.events = result.outcome.events;

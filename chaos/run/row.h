@@ -29,6 +29,7 @@ struct Row {
   std::uint64_t recoveries = 0;
   std::uint64_t steps_committed = 0;
   std::uint64_t steps_lost = 0;
+  std::uint64_t steps_redone = 0;  // in part and in whole
   std::uint64_t rounds = 0;
   std::uint64_t nodes_lost = 0;
   std::uint64_t events = 0;

@@ -226,16 +226,21 @@ MemberIndex members_of(const FormingView& view) {
   return MemberIndex(view.journal.world ? &*view.journal.world : nullptr);
 }
 
+enum class Among : std::uint8_t { kRanks, kPlaces };
+
 // Members of the last World first and in their order, then holders, then the others by node: so
-// that survivors keep their relative rank and spares never displace holders of state.
+// that survivors keep their relative rank and spares never displace holders of state. A node that
+// came back as another life keeps its rank where there is room for all, but holds nothing: for a
+// place it comes after those who stayed.
 std::vector<const Peer*> in_order(const FormingView& view, std::vector<const Peer*> in,
-                                  const ResumeChoice& choice) {
+                                  const ResumeChoice& choice, Among among) {
   const MemberIndex members = members_of(view);
   const auto place = [&](const Peer* peer) {
     std::size_t index = members.of(peer->beat.from.node).value_or(SIZE_MAX);
     const bool holds = choice.resume.source == ResumePoint::Source::kHolders && peer->beat.held &&
                        peer->beat.held->entered == choice.resume.state.entered;
-    const bool first = index != SIZE_MAX || holds;
+    const bool known = among == Among::kPlaces ? members.has(peer->beat.from) : index != SIZE_MAX;
+    const bool first = known || holds;
     const bool wrong = ELASTIC_MUTANT("spare_displaces_holder");
     if (ELASTIC_MUTANT("ranks_from_hash_order")) index = math::mix(peer->beat.from.node.value);
     return std::tuple(first == wrong, index, peer->beat.from.node);
@@ -335,8 +340,9 @@ Forming wait(WaitReason reason, Duration look_again = Duration::max()) {
 }
 
 Forming close(const FormingView& view, const std::vector<const Peer*>& in, ResumeChoice choice) {
-  std::vector<const Peer*> chosen = in_order(view, in, choice);
+  std::vector<const Peer*> chosen = in_order(view, in, choice, Among::kPlaces);
   chosen.resize(usable(view.job, chosen.size()));
+  chosen = in_order(view, std::move(chosen), choice, Among::kRanks);
   ELASTIC_ASSERT(chosen.size() >= view.job.min_nodes);
   const auto holds = [&](const Peer* peer) { return holds_resume(*peer, choice.resume); };
   if (std::none_of(chosen.begin(), chosen.end(), holds)) {

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kRuns = 80;
+constexpr std::size_t kRuns = 81;
 // Of each run, so that builds with sanitizers are done in minutes.
 constexpr Duration kLongest = std::chrono::minutes(10);
 

@@ -190,6 +190,17 @@ TEST_F(FormingTest, a_multiple_of_the_unit_is_used) {
   EXPECT_EQ(decided(), "n1 n2 n3 n4 at 5");
 }
 
+TEST_F(FormingTest, a_new_life_of_a_member_takes_no_place_of_one_that_stayed) {
+  job_.node_unit = 2;
+  Peer& back = spare(1);
+  back.beat.from.life = AgentLife{2};
+  survivor(2, 7);
+  survivor(3, 7);
+  EXPECT_EQ(decided(), "n2 n3 at 7");
+  job_.node_unit = 1;
+  EXPECT_EQ(decided(), "n1 n2 n3 at 7");  // with room for all it has its rank again
+}
+
 TEST_F(FormingTest, who_sits_out_is_not_in) {
   survivor(1, 5), survivor(2, 5), survivor(3, 5).sits_out_until = now_ + seconds(1);
   EXPECT_EQ(decided(), "n1 n2 at 5");
