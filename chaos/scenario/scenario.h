@@ -144,6 +144,8 @@ std::vector<sim::NodeSpec> machines(const Scenario& scenario);
 
 // The world that the simulator executes. The same for every seed but for WorldConfig::seed.
 sim::WorldConfig to_world(const Scenario& scenario, std::uint64_t seed);
+// The model that to_world simulates, as numbers that need no table.
+Model simulated_model(const Scenario& scenario);
 // What the table of the model says of each size that the job may have, in rising order; or what it
 // does not cover ("covers 1 to 16 nodes ..."). Requires model.times.
 tl::expected<std::vector<StepPoint>, std::string> step_points(const Scenario& scenario);

@@ -191,4 +191,14 @@ sim::WorldConfig to_world(const Scenario& scenario, std::uint64_t seed) {
   return world;
 }
 
+Model simulated_model(const Scenario& scenario) {
+  const sim::TrainingModel training = to_world(scenario, 1).training;
+  Model model;
+  model.compute_per_sample = training.compute_per_sample;
+  model.step_overhead = training.step_overhead;
+  model.gradient_bytes = training.gradient_bytes;
+  model.state_bytes = scenario.model.state_bytes;
+  return model;
+}
+
 }  // namespace elastic::chaos

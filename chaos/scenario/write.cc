@@ -124,12 +124,7 @@ std::string scenario_to_yaml(const Scenario& scenario, const sim::Plan* plan) {
     }
     written = with_plan(written, *plan);
     if (!scenario.model.table.empty()) {  // the file may end up elsewhere
-      const sim::TrainingModel training = to_world(scenario, 1).training;
-      written.model = {};
-      written.model.compute_per_sample = training.compute_per_sample;
-      written.model.step_overhead = training.step_overhead;
-      written.model.gradient_bytes = training.gradient_bytes;
-      written.model.state_bytes = scenario.model.state_bytes;
+      written.model = simulated_model(scenario);
     }
   }
   Tree tree = to_tree(written);

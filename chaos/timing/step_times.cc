@@ -125,47 +125,51 @@ StepTimes::StepTimes(std::vector<StepRow> rows) : rows_(std::move(rows)) {
   }
 }
 
+std::vector<StepTimes::World>::const_iterator StepTimes::from(std::uint32_t workers_per_node,
+                                                              std::uint32_t nodes) const {
+  return std::lower_bound(worlds_.begin(), worlds_.end(), std::pair(workers_per_node, nodes),
+                          [](const World& world, const auto& wanted) {
+                            return std::pair(world.workers_per_node, world.nodes) < wanted;
+                          });
+}
+
 const StepTimes::World* StepTimes::exact(std::uint32_t workers_per_node,
                                          std::uint32_t nodes) const {
-  for (const World& world : worlds_) {
-    if (world.workers_per_node == workers_per_node && world.nodes == nodes) return &world;
-  }
-  return nullptr;
+  const auto found = from(workers_per_node, nodes);
+  if (found == worlds_.end()) return nullptr;
+  const bool same = found->workers_per_node == workers_per_node && found->nodes == nodes;
+  return same ? &*found : nullptr;
 }
 
 Duration StepTimes::within(const World& world, std::uint64_t batch) const {
   ELASTIC_ASSERT(batch >= least(world));
   ELASTIC_ASSERT(batch <= most(world));
-  std::size_t above = world.first;
-  while (rows_[above].batch < batch) ++above;
-  const StepRow& high = rows_[above];
-  const StepRow& low = high.batch == batch ? high : rows_[above - 1];
+  const auto begin = rows_.begin() + static_cast<std::ptrdiff_t>(world.first);
+  const auto end = rows_.begin() + static_cast<std::ptrdiff_t>(world.end);
+  const auto above = std::lower_bound(
+      begin, end, batch, [](const StepRow& row, std::uint64_t least) { return row.batch < least; });
+  const StepRow& high = *above;
+  const StepRow& low = high.batch == batch ? high : *(above - 1);
   return between(batch, low.batch, low.time, high.batch, high.time);
 }
 
 tl::expected<Duration, std::string> StepTimes::at(std::uint32_t nodes,
                                                   std::uint32_t workers_per_node,
                                                   std::uint64_t batch) const {
-  const World* low = nullptr;
-  const World* high = nullptr;
-  const World* first = nullptr;
-  const World* last = nullptr;
-  for (const World& world : worlds_) {  // in the order of nodes
-    if (world.workers_per_node != workers_per_node) continue;
-    if (first == nullptr) first = &world;
-    last = &world;
-    if (world.nodes <= nodes) low = &world;
-    if (world.nodes >= nodes && high == nullptr) high = &world;
-  }
-  if (first == nullptr) {
+  const auto first = from(workers_per_node, 0);
+  const auto end = from(workers_per_node, UINT32_MAX);  // no table has so many nodes
+  if (first == end) {
     return tl::unexpected(fmt::format("says nothing of nodes with {} worker{} each",
                                       workers_per_node, workers_per_node == 1 ? "" : "s"));
   }
-  if (low == nullptr || high == nullptr) {
+  const auto last = end - 1;
+  if (nodes < first->nodes || nodes > last->nodes) {
     return tl::unexpected(fmt::format("covers {} to {} nodes with {} worker{} each, not {}",
                                       first->nodes, last->nodes, workers_per_node,
                                       workers_per_node == 1 ? "" : "s", nodes));
   }
+  const auto high = from(workers_per_node, nodes);
+  const auto low = high->nodes == nodes ? high : high - 1;
   const std::uint64_t largest = std::min(most(*low), most(*high));
   const std::uint64_t smallest = std::max(least(*low), least(*high));
   const std::uint64_t passes = batch == 0 ? 1 : (batch - 1) / largest + 1;

@@ -54,6 +54,9 @@ class StepTimes {
     std::size_t first = 0;
     std::size_t end = 0;
   };
+  // The first that is not before this one in order.
+  [[nodiscard]] std::vector<World>::const_iterator from(std::uint32_t workers_per_node,
+                                                        std::uint32_t nodes) const;
   [[nodiscard]] const World* exact(std::uint32_t workers_per_node, std::uint32_t nodes) const;
   [[nodiscard]] std::uint64_t most(const World& world) const { return rows_[world.end - 1].batch; }
   [[nodiscard]] std::uint64_t least(const World& world) const { return rows_[world.first].batch; }
@@ -61,7 +64,7 @@ class StepTimes {
   [[nodiscard]] Duration within(const World& world, std::uint64_t batch) const;
 
   std::vector<StepRow> rows_;
-  std::vector<World> worlds_;
+  std::vector<World> worlds_;  // sorted by (workers_per_node, nodes)
 };
 
 // Reads a table: a header `nodes,workers,batch,seconds`, then a line for each configuration, with
