@@ -89,12 +89,15 @@ std::vector<PolicySetting> settings(Policy policy, const Scenario& base) {
   std::vector<PolicySetting> list = settings(policy, most_nodes(base));
   if (policy != Policy::kRigid || base.model.times == nullptr) return list;
   const Model model = simulated_model(base);
-  list.push_back(
-      {fmt::format("job.model={{compute_per_sample: {}, step_overhead: {}, gradient: "
-                   "{}, state: {}}}",
-                   duration_text(model.compute_per_sample), duration_text(model.step_overhead),
-                   size_text(model.gradient_bytes), size_text(model.state_bytes)),
-       "the steps of the other policies"});
+  constexpr std::string_view kWhy = "the steps of the other policies";
+  list.push_back({"job.model={}", kWhy});
+  const auto add = [&](std::string_view key, const std::string& value) {
+    list.push_back({fmt::format("job.model.{}={}", key, value), kWhy});
+  };
+  add("compute_per_sample", duration_text(model.compute_per_sample));
+  add("step_overhead", duration_text(model.step_overhead));
+  add("gradient", size_text(model.gradient_bytes));
+  add("state", size_text(model.state_bytes));
   return list;
 }
 

@@ -74,7 +74,7 @@ TEST(ComparePolicies, of_a_measured_model_steps_cost_the_same_under_every_policy
   Source rigid = source;
   ASSERT_FALSE(apply_override(rigid, "job.nodes.min=4").has_value());
   EXPECT_FALSE(simulated_model(*check_source(rigid)) == simulated_model(*base));
-  EXPECT_EQ(settings(Policy::kRigid, *base).size(), settings(Policy::kRigid, 4).size() + 1);
+  EXPECT_EQ(settings(Policy::kRigid, *base).size(), settings(Policy::kRigid, 4).size() + 5);
 }
 
 TEST(ComparePolicies, a_list_is_read_strictly) {
