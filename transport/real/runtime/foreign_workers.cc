@@ -64,16 +64,18 @@ void ForeignWorkers::kill_leftovers() {
 void ForeignWorkers::prepare() { ELASTIC_ASSERT(runtime_ == nullptr); }
 void ForeignWorkers::leave(const LeaveRound& /*order*/) { ELASTIC_ASSERT(runtime_ == nullptr); }
 
-void ForeignWorkers::enter(const elastic::Placement& placement) {
+void ForeignWorkers::enter(const Placement& placement) {
   ELASTIC_ASSERT(state_ == State::kNone);
   placement_ = placement;
   started_ = 0;
   stopping_ = false;
   state_ = State::kMeeting;
   group_.prepare();
-  runtime_->meeting().find(placement, [this, round = placement.round](const wire::PeerAddress& master) {
-    if (state_ == State::kMeeting && placement_.round == round) start(master);
-  });
+  runtime_->meeting().find(placement,
+                           [this, round = placement.round](const wire::PeerAddress& master) {
+                             if (state_ == State::kMeeting && placement_.round == round)
+                               start(master);
+                           });
 }
 
 void ForeignWorkers::start(const wire::PeerAddress& master) {

@@ -26,7 +26,7 @@ struct ForeignOptions {
   WorkerGroupOptions group;
   LeftoversOptions leftovers;
   // The command and environment of one worker (`out` and `err` are set here).
-  std::function<WorkerSpec(const elastic::Placement&, std::uint32_t local_rank,
+  std::function<WorkerSpec(const Placement&, std::uint32_t local_rank,
                            const wire::PeerAddress& master, const std::string& error_file)>
       command;
 };
@@ -60,7 +60,7 @@ class ForeignWorkers final : public Workers {
 
   void kill_leftovers() override;
   void prepare() override;
-  void enter(const elastic::Placement& placement) override;
+  void enter(const Placement& placement) override;
   void leave(const LeaveRound& order) override;
   void stop(bool kill) override;
   void kill_worker(std::uint32_t local_rank) override;
@@ -89,7 +89,7 @@ class ForeignWorkers final : public Workers {
   Runtime* runtime_ = nullptr;
   WorkerGroup group_;
   State state_ = State::kNone;
-  elastic::Placement placement_;
+  Placement placement_;
   Time lease_from_{};
   std::uint32_t started_ = 0;
   bool stopping_ = false;
