@@ -42,12 +42,12 @@ std::string options_of(Action action) {
 std::string bash_branch(const OptionSpec& spec) {
   std::string reply = "return ;;";
   if (!spec.choices.empty()) {
-    reply = fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return ;;",
+    reply = fmt::format("mapfile -t COMPREPLY < <(compgen -W \"{}\" -- \"$word\"); return ;;",
                         fmt::join(spec.choices, " "));
   } else if (spec.completes == Completes::kFiles) {
-    reply = "COMPREPLY=($(compgen -f -- \"$word\")); return ;;";
+    reply = "mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); return ;;";
   } else if (spec.completes == Completes::kFolders) {
-    reply = "COMPREPLY=($(compgen -d -- \"$word\")); return ;;";
+    reply = "mapfile -t COMPREPLY < <(compgen -d -- \"$word\"); return ;;";
   }
   return fmt::format("    {}) {}\n", spellings(spec, "|"), reply);
 }
@@ -119,29 +119,29 @@ _elastic_run() {{
   if [[ $word == "=" ]]; then word=""; fi
   if [[ $previous == "=" && $COMP_CWORD -ge 2 ]]; then previous="${{COMP_WORDS[COMP_CWORD-2]}}"; fi
   # Once the program is named, the words are its own.
-  for ((i = 1; i < COMP_CWORD; ++i)); do
-    case "${{COMP_WORDS[i]}}" in
-      {2})
-        ((++i))
-        if [[ "${{COMP_WORDS[i]}}" == "=" ]]; then ((++i)); fi ;;
-      --) COMPREPLY=($(compgen -f -- "$word")); return ;;
-      -*) ;;
-      *) if ((i > 1)) || [[ " {3} " != *" ${{COMP_WORDS[i]}} "* ]]; then
-           COMPREPLY=($(compgen -f -- "$word")); return
-         fi ;;
-    esac
-  done
+  if [[ " {3} " != *" ${{COMP_WORDS[1]}} "* ]]; then
+    for ((i = 1; i < COMP_CWORD; ++i)); do
+      case "${{COMP_WORDS[i]}}" in
+        {2})
+          ((++i))
+          if [[ "${{COMP_WORDS[i]}}" == "=" ]]; then ((++i)); fi ;;
+        --) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+        -*) ;;
+        *) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+      esac
+    done
+  fi
   case "$previous" in
 {0}  esac
   case "${{COMP_WORDS[1]}}" in
 {1}    *) names="{4}" ;;
   esac
   if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W "$names" -- "$word"))
+    mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")
   elif ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W "{3}" -- "$word") $(compgen -f -- "$word"))
+    mapfile -t COMPREPLY < <(compgen -W "{3}" -- "$word"; compgen -f -- "$word")
   else
-    COMPREPLY=($(compgen -f -- "$word"))
+    mapfile -t COMPREPLY < <(compgen -f -- "$word")
   fi
 }}
 complete -o filenames -F _elastic_run elastic-run
@@ -182,7 +182,11 @@ _elastic_run() {{
   esac
   _arguments -s -S $options
 }}
-if [[ $funcstack[1] == _elastic-run ]]; then _elastic_run "$@"; else compdef _elastic_run elastic-run; fi
+if [[ $funcstack[1] == _elastic-run ]]; then
+  _elastic_run "$@"
+else
+  compdef _elastic_run elastic-run
+fi
 )",
                      actions(), controls, run);
 }

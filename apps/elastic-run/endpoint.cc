@@ -85,10 +85,15 @@ tl::expected<Endpoint, std::string> parse_endpoint(std::string_view text,
   }
   const bool bracketed = !text.empty() && text.front() == '[';
   if (!bracketed && std::count(text.begin(), text.end(), ':') > 1) {
+    const std::size_t colon = text.rfind(':');
+    const bool both = is_v6(text.substr(0, colon)) && parse_port(text.substr(colon + 1));
+    const std::string_view address = both ? text.substr(0, colon) : is_v6(text) ? text : "fd00::7";
+    const std::string port =
+        both ? std::string(text.substr(colon + 1)) : std::to_string(default_port);
     return tl::unexpected(
-        fmt::format("{} could be an IPv6 address, or one with a port; write it in brackets, as in "
-                    "[fd00::7]:{}",
-                    quoted(text), default_port));
+        fmt::format("{} could be an IPv6 address, or one with a port; write the address in "
+                    "brackets, as in [{}]:{}",
+                    quoted(text), address, port));
   }
   std::string_view host = text;
   Endpoint endpoint{.host = {}, .port = default_port};

@@ -33,7 +33,7 @@ std::span<const ExitLine> exit_table();
 struct End {
   ExitReason reason = ExitReason::kSucceeded;
   WaitReason waited_for = WaitReason::kNone;  // kJoinTimeout: what this node was told last
-  std::optional<ExitStatus> first_failure;    // kProgramFailed, kNoProgress: of the verdict
+  std::optional<ExitStatus> first_failure{};  // kProgramFailed, kNoProgress: of the verdict
 };
 
 // 0 to 255. With ExitCodes::kProgram a failed program's own code (128 + N for signal N) instead of

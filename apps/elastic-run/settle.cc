@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <variant>
 
 #include "apps/elastic-run/job.h"
@@ -26,13 +27,13 @@ class Settler {
   }
 
   tl::expected<Options, std::string> run() {
-    program();
     nodes();
     conf();
     failures();
-    rendezvous();
     logs();
     ignored();
+    program();
+    rendezvous();
     together();
     if (problem_) return tl::unexpected(*problem_);
     return options_;
@@ -378,6 +379,11 @@ void Settler::rendezvous() {
       is_loopback(options_.endpoint->host)) {
     options_.endpoint.reset();
   }
+  if (static_timeout_ && options_.backend == Backend::kStatic) {
+    if (!join_timeout_given_) options_.tuning.join_timeout = static_timeout_;
+  } else if (static_timeout_) {
+    notice("--rdzv-conf timeout has no meaning with c10d: write join_timeout");
+  }
   read(Id::kLocalAddr, options_.local_addr, parse_host);
   identity();
   refuse_unreachable();
@@ -448,16 +454,13 @@ void Settler::ignored() {
     if (spec.group != Group::kAccepted || !setting) continue;
     // What torchrun does without them.
     if (setting->value == "spawn" || setting->value == "null") continue;
-    notice(fmt::format("{} has no meaning here: {}", setting->by, spec.help));
+    std::string why(spec.help.substr(0, spec.help.size() - 1));
+    why.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(why.front())));
+    notice(fmt::format("{} has no meaning here: {}", setting->by, why));
   }
   if (options_.numa_binding) {
     notice(fmt::format("{} is not carried out yet: workers run on all CPUs",
                        words_.of(Id::kNumaBinding)->by));
-  }
-  if (static_timeout_ && options_.backend == Backend::kStatic) {
-    if (!join_timeout_given_) options_.tuning.join_timeout = static_timeout_;
-  } else if (static_timeout_) {
-    notice("--rdzv-conf timeout has no meaning with c10d: write join_timeout");
   }
 }
 
