@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "transport/real/process/descriptor.h"
+#include "transport/real/process/supervisor_main.h"
 
 namespace elastic::real {
 namespace {
@@ -48,9 +49,9 @@ class LeftoverKiller : public std::enable_shared_from_this<LeftoverKiller> {
   // The supervisor goes last: while it lives, what loses its parent becomes its child.
   void kill_tree(const std::vector<ProcessStat>& table, ProcessName name) {
     const auto supervisor = std::find_if(table.begin(), table.end(), [&](const ProcessStat& p) {
-      return p.pid == name.pid && p.start == name.start && !p.zombie();
+      return p.pid == name.pid && p.start == name.start && p.name == kSupervisorProcessName;
     });
-    if (supervisor == table.end()) return;
+    if (supervisor == table.end() || supervisor->zombie() || spared(name.pid)) return;
     bool alone = true;
     for (const ProcessStat& process : descendants(table, name.pid)) {
       if (process.zombie()) continue;
@@ -64,8 +65,12 @@ class LeftoverKiller : public std::enable_shared_from_this<LeftoverKiller> {
     }
   }
 
+  bool spared(pid_t pid) const {
+    return std::find(spared_.begin(), spared_.end(), pid) != spared_.end();
+  }
+
   void kill(const ProcessStat& process) {
-    if (std::find(spared_.begin(), spared_.end(), process.pid) != spared_.end()) return;
+    if (spared(process.pid)) return;
     signal_process({process.pid, process.start}, SIGKILL);
     killed_.insert({process.pid, process.start});
     left_.push_back(process);

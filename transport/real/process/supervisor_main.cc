@@ -17,6 +17,7 @@
 #include <deque>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "core/agent/supervisor.h"
@@ -103,7 +104,7 @@ bool SupervisorProcess::open() {
   if (::getsockopt(socket_.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0) return false;
   if (type != SOCK_SEQPACKET) return false;
   ::fcntl(socket_.get(), F_SETFD, FD_CLOEXEC);
-  ::prctl(PR_SET_NAME, "elastic-super");
+  ::prctl(PR_SET_NAME, std::string(kSupervisorProcessName).c_str());
   // Every signal waits: those that mean the agent (Ctrl-C) do not end this process, and none is
   // lost between the fork and the exec of a worker.
   sigset_t all;
