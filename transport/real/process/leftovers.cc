@@ -37,8 +37,9 @@ class LeftoverKiller : public std::enable_shared_from_this<LeftoverKiller> {
     if (!options_.mark.empty()) {
       for (const ProcessStat& process : carriers(kAgentMark, options_.mark)) kill(process);
     }
-    const bool over = monotonic_now() >= give_up_at_;
-    if (left_.empty() || over) return finish();
+    // Twice: what carries the mark may have forked, and died, behind the first look's back.
+    clean_looks_ = left_.empty() ? clean_looks_ + 1 : 0;
+    if (clean_looks_ == 2 || monotonic_now() >= give_up_at_) return finish();
     timer_.expires_after(kLookAgain);
     timer_.async_wait([self = shared_from_this()](const boost::system::error_code& failed) {
       if (!failed) self->look();
@@ -52,16 +53,21 @@ class LeftoverKiller : public std::enable_shared_from_this<LeftoverKiller> {
       return p.pid == name.pid && p.start == name.start && p.name == kSupervisorProcessName;
     });
     if (supervisor == table.end() || supervisor->zombie() || spared(name.pid)) return;
-    bool alone = true;
+    // It reaps nobody any more: what has died stays in the table, so that a look which shows nobody
+    // alive and nobody new has missed nobody.
+    signal_process(name, SIGSTOP);
+    bool more = false;
     for (const ProcessStat& process : descendants(table, name.pid)) {
+      more = seen_.insert({process.pid, process.start}).second || more;
       if (process.zombie()) continue;
-      alone = false;
+      more = true;
       kill(process);
     }
-    if (alone) {
-      kill(*supervisor);
-    } else {
+    if (more || !seen_.contains(name)) {
+      seen_.insert(name);
       left_.push_back(*supervisor);
+    } else {
+      kill(*supervisor);
     }
   }
 
@@ -92,6 +98,8 @@ class LeftoverKiller : public std::enable_shared_from_this<LeftoverKiller> {
   std::vector<ProcessName> supervisors_;
   std::vector<pid_t> spared_;
   std::set<ProcessName> killed_;
+  std::set<ProcessName> seen_;
+  int clean_looks_ = 0;
   std::vector<ProcessStat> left_;  // at the last look
 };
 
