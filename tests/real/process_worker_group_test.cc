@@ -1,5 +1,6 @@
 // Workers under a supervisor: real processes.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
@@ -55,11 +56,17 @@ TEST(WorkerGroup, sixty_four_workers_start_and_each_tells_its_own_end) {
   EXPECT_TRUE(stage.nothing_left());
 }
 
-TEST(WorkerGroup, more_workers_than_one_message_can_carry) {
+TEST(WorkerGroup, more_workers_than_one_message_can_carry_and_than_the_limit_of_open_files_lets) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{300, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
   Stage stage;
   stage.start(std::vector<std::string>(250, "exit 0"));
   ASSERT_TRUE(stage.until_over());
   EXPECT_EQ(stage.ends.size(), 250U);
+  EXPECT_TRUE(stage.failed.empty());
+  ::setrlimit(RLIMIT_NOFILE, &before);
 }
 
 TEST(WorkerGroup, a_program_that_is_not_found_ends_with_127_and_says_so) {
@@ -95,7 +102,8 @@ TEST(WorkerGroup, a_worker_gets_its_environment_folder_and_streams_and_nothing_e
   WorkerSpec spec = shell(
       "pwd; echo mine=$MINE; echo home=${HOME-none}; ls /proc/self/fd | wc -l; "
       "if read line; then echo input; else echo no input; fi; echo to-err >&2; "
-      "grep -E 'Sig(Blk|Ign)' /proc/self/status; echo group=$(ps -o pgid= -p $$) self=$$",
+      "grep -E 'Sig(Blk|Ign)' /proc/self/status; echo files=$(ulimit -n); echo group=$(ps -o pgid= "
+      "-p $$) self=$$",
       stage.line.write_end());
   spec.env = environment({"MINE=a b=c"});
   spec.cwd = "/usr";
@@ -105,6 +113,9 @@ TEST(WorkerGroup, a_worker_gets_its_environment_folder_and_streams_and_nothing_e
   const std::string& said = stage.line.text();
   EXPECT_NE(said.find("/usr\nmine=a b=c\nhome=none\n4\nno input\n"), std::string::npos) << said;
   EXPECT_EQ(errors.text(), "to-err\n");
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_NE(said.find(fmt::format("files={}\n", limit.rlim_cur)), std::string::npos) << said;
   EXPECT_NE(said.find("SigBlk:\t0000000000000000"), std::string::npos) << said;
   EXPECT_NE(said.find("SigIgn:\t0000000000000000"), std::string::npos) << said;
 }

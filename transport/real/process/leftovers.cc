@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "transport/real/process/descriptor.h"
+#include "transport/real/process/supervisor_main.h"
 
 namespace elastic::real {
 namespace {
@@ -36,8 +37,9 @@ class LeftoverKiller : public std::enable_shared_from_this<LeftoverKiller> {
     if (!options_.mark.empty()) {
       for (const ProcessStat& process : carriers(kAgentMark, options_.mark)) kill(process);
     }
-    const bool over = monotonic_now() >= give_up_at_;
-    if (left_.empty() || over) return finish();
+    // Twice: what carries the mark may have forked, and died, behind the first look's back.
+    clean_looks_ = left_.empty() ? clean_looks_ + 1 : 0;
+    if (clean_looks_ == 2 || monotonic_now() >= give_up_at_) return finish();
     timer_.expires_after(kLookAgain);
     timer_.async_wait([self = shared_from_this()](const boost::system::error_code& failed) {
       if (!failed) self->look();
@@ -48,24 +50,33 @@ class LeftoverKiller : public std::enable_shared_from_this<LeftoverKiller> {
   // The supervisor goes last: while it lives, what loses its parent becomes its child.
   void kill_tree(const std::vector<ProcessStat>& table, ProcessName name) {
     const auto supervisor = std::find_if(table.begin(), table.end(), [&](const ProcessStat& p) {
-      return p.pid == name.pid && p.start == name.start && !p.zombie();
+      return p.pid == name.pid && p.start == name.start && p.name == kSupervisorProcessName;
     });
-    if (supervisor == table.end()) return;
-    bool alone = true;
+    if (supervisor == table.end() || supervisor->zombie() || spared(name.pid)) return;
+    // It reaps nobody any more: what has died stays in the table, so that a look which shows nobody
+    // alive and nobody new has missed nobody.
+    signal_process(name, SIGSTOP);
+    bool more = false;
     for (const ProcessStat& process : descendants(table, name.pid)) {
+      more = seen_.insert({process.pid, process.start}).second || more;
       if (process.zombie()) continue;
-      alone = false;
+      more = true;
       kill(process);
     }
-    if (alone) {
-      kill(*supervisor);
-    } else {
+    if (more || !seen_.contains(name)) {
+      seen_.insert(name);
       left_.push_back(*supervisor);
+    } else {
+      kill(*supervisor);
     }
   }
 
+  bool spared(pid_t pid) const {
+    return std::find(spared_.begin(), spared_.end(), pid) != spared_.end();
+  }
+
   void kill(const ProcessStat& process) {
-    if (std::find(spared_.begin(), spared_.end(), process.pid) != spared_.end()) return;
+    if (spared(process.pid)) return;
     signal_process({process.pid, process.start}, SIGKILL);
     killed_.insert({process.pid, process.start});
     left_.push_back(process);
@@ -87,6 +98,8 @@ class LeftoverKiller : public std::enable_shared_from_this<LeftoverKiller> {
   std::vector<ProcessName> supervisors_;
   std::vector<pid_t> spared_;
   std::set<ProcessName> killed_;
+  std::set<ProcessName> seen_;
+  int clean_looks_ = 0;
   std::vector<ProcessStat> left_;  // at the last look
 };
 

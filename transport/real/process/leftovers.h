@@ -3,7 +3,7 @@
 // An agent writes down its supervisors, each named by pid, start time and boot, before any worker
 // runs under one; and every worker carries the agent's mark in its environment. A new life kills
 // whatever descends from those supervisors, then them, then whatever else carries the mark. A pid
-// that somebody else has by now is known by the start time, and left alone.
+// that somebody else has by now is known by the start time and the name, and left alone.
 //
 // REQUIRES: no other life of the agent runs: the slot's lock (slot.h) is held.
 #pragma once

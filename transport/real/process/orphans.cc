@@ -28,20 +28,21 @@ bool to_be_killed(const ProcessStat& process, const std::string& mark,
 
 }  // namespace
 
-std::vector<ProcessStat> kill_adopted(const std::string& mark, std::span<const pid_t> groups) {
+Adopted kill_adopted(const std::string& mark, std::span<const pid_t> groups) {
   const std::vector<ProcessStat> table = all_processes();
-  std::vector<ProcessStat> left;
+  Adopted adopted;
   for (const ProcessStat& child : table) {
     if (!to_be_killed(child, mark, groups)) continue;
+    adopted.any = true;
     for (const ProcessStat& below : descendants(table, child.pid)) {
       if (below.zombie()) continue;
       signal_process({below.pid, below.start}, SIGKILL);
-      left.push_back(below);
+      adopted.alive.push_back(below);
     }
     ::kill(child.pid, SIGKILL);  // a child that was not reaped: the pid is its own
-    if (::waitpid(child.pid, nullptr, WNOHANG | __WALL) == 0) left.push_back(child);
+    if (::waitpid(child.pid, nullptr, WNOHANG | __WALL) == 0) adopted.alive.push_back(child);
   }
-  return left;
+  return adopted;
 }
 
 }  // namespace elastic::real

@@ -11,9 +11,16 @@
 
 namespace elastic::real {
 
-// Kills, and reaps, the children of this process that it did not make itself (own_children.h), and
-// what descends from them. Gives those that were still there. As process 1, which adopts orphans of
-// anybody, it kills only what carries `mark`, or is of one of these process groups or sessions.
-std::vector<ProcessStat> kill_adopted(const std::string& mark, std::span<const pid_t> groups);
+struct Adopted {
+  // An adopted child was seen, dead or alive. Only we reap it: so when none is seen, there was none
+  // when the look began, and nothing that descends from one.
+  bool any = false;
+  std::vector<ProcessStat> alive;
+};
+
+// One look: kills, and reaps, the children of this process that it did not make itself
+// (own_children.h), and kills what descends from them. As process 1, which adopts orphans of
+// anybody, it takes only what carries `mark`, or is of one of these process groups or sessions.
+Adopted kill_adopted(const std::string& mark, std::span<const pid_t> groups);
 
 }  // namespace elastic::real

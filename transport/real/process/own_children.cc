@@ -1,9 +1,12 @@
 #include "transport/real/process/own_children.h"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <mutex>
 #include <set>
+
+#include "transport/real/process/descriptor.h"
 
 namespace elastic::real {
 namespace {
@@ -48,6 +51,19 @@ void reap_abandoned() {
     children().own.erase(pid);
     return true;
   });
+}
+
+void reap_abandoned(Duration patience) {
+  const Time end = monotonic_now() + patience;
+  for (;;) {
+    reap_abandoned();
+    {
+      const std::scoped_lock lock(children().mutex);
+      if (children().abandoned.empty()) return;
+    }
+    if (monotonic_now() >= end) return;
+    ::usleep(500);
+  }
 }
 
 }  // namespace elastic::real

@@ -8,6 +8,8 @@
 
 #include <sys/types.h>
 
+#include "core/types.h"
+
 namespace elastic::real {
 
 void declare_own_child(pid_t pid);
@@ -18,5 +20,7 @@ bool is_own_child(pid_t pid);
 // A child that nobody waits for any more: reaped by a later call of this or of reap_abandoned().
 void abandon_own_child(pid_t pid);
 void reap_abandoned();
+// Waits for all of them, for at most this long. (Process 1 of a container often reaps nothing.)
+void reap_abandoned(Duration patience);
 
 }  // namespace elastic::real

@@ -163,10 +163,15 @@ OrText<Slot> take_slot(const std::string& job, std::optional<unsigned> wanted) {
   if (!folder) return refuse(folder.error());
   const unsigned first = wanted.value_or(0);
   for (unsigned number = first; number < kMaxSlots; ++number) {
-    Slot slot{job, *folder + "/slot-" + std::to_string(number), number, {}};
+    Slot slot{job, *folder + "/slot-" + std::to_string(number), number, {}, {}};
     std::string why;
     const Taken taken = lock_slot(slot.folder, slot.lock, why);
-    if (taken == Taken::kYes) return slot;
+    if (taken == Taken::kYes) {
+      slot.folder_lock =
+          Descriptor(::open(slot.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      ::flock(slot.folder_lock.get(), LOCK_SH | LOCK_NB);  // not every file system can
+      return slot;
+    }
     if (taken == Taken::kFailed) return refuse(why);
     if (wanted) {
       return refuse("slot " + std::to_string(number) + " of job " + job + " is held by " + why +

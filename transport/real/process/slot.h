@@ -26,6 +26,8 @@ struct Slot {
   std::string folder;
   unsigned number = 0;
   Descriptor lock;  // held until this is closed; not inherited by any child
+  // The same on the folder, so that what tidies /tmp (systemd-tmpfiles) leaves it alone.
+  Descriptor folder_lock;
 };
 
 // Errors are for people: what was found, and what to do.

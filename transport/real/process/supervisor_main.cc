@@ -17,6 +17,7 @@
 #include <deque>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "core/agent/supervisor.h"
@@ -86,6 +87,7 @@ class SupervisorProcess {
   std::optional<Supervisor> machine_;
   Duration unkillable_after_{}, straggler_grace_{};
   bool agent_gone_ = false;
+  bool child_news_ = false;  // SIGCHLD
   bool stopped_ = false;
   bool killed_ = false;
   bool empty_ = false;
@@ -103,7 +105,8 @@ bool SupervisorProcess::open() {
   if (::getsockopt(socket_.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0) return false;
   if (type != SOCK_SEQPACKET) return false;
   ::fcntl(socket_.get(), F_SETFD, FD_CLOEXEC);
-  ::prctl(PR_SET_NAME, "elastic-super");
+  raise_descriptor_limit();
+  ::prctl(PR_SET_NAME, std::string(kSupervisorProcessName).c_str());
   // Every signal waits: those that mean the agent (Ctrl-C) do not end this process, and none is
   // lost between the fork and the exec of a worker.
   sigset_t all;
@@ -146,9 +149,8 @@ void SupervisorProcess::wait() {
   }
   ::poll(fds.data(), fds.size(), -1);
   std::array<char, 1024> rest;
-  for (const int fd : {signals_.get(), timer_.get()}) {
-    while (::read(fd, rest.data(), rest.size()) > 0) {
-    }
+  while (::read(signals_.get(), rest.data(), rest.size()) > 0) child_news_ = true;
+  while (::read(timer_.get(), rest.data(), rest.size()) > 0) {
   }
 }
 
@@ -347,15 +349,14 @@ void SupervisorProcess::signal_workers(int signal) {
 // Until a look at the table finds no process that was not signalled yet. A process that was about
 // to fork while it was signalled has done so before the next look, or does not do so any more.
 void SupervisorProcess::sweep(int signal) {
-  std::set<ProcessName> signalled;
+  std::set<ProcessName> seen;
   for (int look = 0; look < kMaxSweeps; ++look) {
     bool found = false;
     for (const ProcessStat& process : descendants(::getpid())) {
-      if (process.zombie()) continue;
       const bool halted = process.state == 'T' || process.state == 't';
       if (signal == SIGSTOP && halted) continue;
-      if (!signalled.insert({process.pid, process.start}).second) continue;
-      signal_({process.pid, process.start}, signal);
+      if (!seen.insert({process.pid, process.start}).second) continue;
+      if (!process.zombie()) signal_({process.pid, process.start}, signal);
       found = true;
     }
     if (!found) return;
@@ -366,7 +367,7 @@ void SupervisorProcess::sweep(int signal) {
 void SupervisorProcess::kill_one(std::uint64_t rank) {
   if (rank >= workers_.size() || workers_[rank].ended) return;
   const ProcessName worker = workers_[rank].process;
-  std::set<ProcessName> signalled;
+  std::set<ProcessName> seen;
   for (int look = 0; look < kMaxSweeps; ++look) {
     const std::vector<ProcessStat> table = all_processes();
     std::vector<ProcessStat> targets = descendants(table, worker.pid);
@@ -375,9 +376,8 @@ void SupervisorProcess::kill_one(std::uint64_t rank) {
     }
     bool found = false;
     for (const ProcessStat& process : targets) {
-      if (process.zombie()) continue;
-      if (!signalled.insert({process.pid, process.start}).second) continue;
-      signal_({process.pid, process.start}, SIGKILL);
+      if (!seen.insert({process.pid, process.start}).second) continue;
+      if (!process.zombie()) signal_({process.pid, process.start}, SIGKILL);
       found = true;
     }
     if (!found) return;
@@ -453,8 +453,10 @@ void SupervisorProcess::look_at_tree(bool no_child_left) {
   if (running_ == 0 && stragglers_at_ == kEndOfTime) {
     stragglers_at_ = monotonic_now() + straggler_grace_;
   }
-  // The kernel lets a stopped process group continue when it loses its last parent outside.
-  if (stopped_) sweep(SIGSTOP);
+  // The kernel lets a stopped process group continue when it loses its last parent outside; and
+  // anybody may send a SIGCONT.
+  if (stopped_ && child_news_) sweep(SIGSTOP);
+  child_news_ = false;
 }
 
 void SupervisorProcess::tell_unkillable() {

@@ -28,6 +28,8 @@ namespace elastic::real {
 // argv[0] of a supervisor; main() calls supervisor_main(kSupervisorSocket) when it sees it.
 inline constexpr std::string_view kSupervisorName = "elastic-supervisor";
 inline constexpr int kSupervisorSocket = 3;
+// What it calls itself in the process table.
+inline constexpr std::string_view kSupervisorProcessName = "elastic-super";
 
 // What signals a process: replaced by tests alone, to get one that cannot be killed.
 using SignalFunction = bool (*)(ProcessName process, int signal);

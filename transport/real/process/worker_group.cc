@@ -16,6 +16,7 @@
 #include "core/assert.h"
 #include "transport/real/process/leftovers.h"
 #include "transport/real/process/orphans.h"
+#include "transport/real/process/own_children.h"
 #include "transport/real/process/supervisor_link.h"
 #include "transport/real/process/worker_start.h"
 
@@ -25,7 +26,8 @@ namespace {
 using boost::system::error_code;
 
 constexpr Duration kLookAgain = std::chrono::milliseconds(5);
-constexpr Duration kSupervisorAnswers = std::chrono::seconds(2);  // beyond unkillable_after
+constexpr Duration kSupervisorEnds = std::chrono::milliseconds(200);  // an idle one takes 1
+constexpr Duration kSupervisorAnswers = std::chrono::seconds(2);      // beyond unkillable_after
 
 Descriptor memory_file(const std::string& bytes) {
   Descriptor file(::memfd_create("elastic-workers", MFD_CLOEXEC));
@@ -170,6 +172,7 @@ void WorkerGroup::Impl::shut_down() {
   }
   if (spare_) spare_->close();
   for (const Link& link : behind_) link->close();
+  reap_abandoned(kSupervisorEnds);
 }
 
 // ---- Starting
@@ -349,11 +352,11 @@ void WorkerGroup::Impl::kill_orphans() {
   for (const Worker& worker : tree_->workers) {
     if (worker.pid != 0) groups.push_back(worker.pid);
   }
-  const std::vector<ProcessStat> left = kill_adopted(options_.mark, groups);
-  if (left.empty()) return over();
+  const Adopted left = kill_adopted(options_.mark, groups);
+  if (!left.any) return over();
   if (monotonic_now() >= tree_->supervisor_gone_at + options_.unkillable_after) {
     std::vector<pid_t> pids;
-    for (const ProcessStat& process : left) pids.push_back(process.pid);
+    for (const ProcessStat& process : left.alive) pids.push_back(process.pid);
     name_unkillable(pids);
     return over();
   }

@@ -89,7 +89,8 @@ class WorkerGroup {
 
   // Makes this process a sub-reaper: see own_children.h.
   WorkerGroup(boost::asio::io_context& loop, Options options, Handlers handlers);
-  // To the supervisors, as if the agent had died; but a tree that still runs is killed first.
+  // To the supervisors, as if the agent had died; but a tree that still runs is killed first. Waits
+  // for their end, for at most 200 ms.
   ~WorkerGroup();
   WorkerGroup(const WorkerGroup&) = delete;
   WorkerGroup& operator=(const WorkerGroup&) = delete;

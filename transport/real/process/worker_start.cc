@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +18,11 @@ namespace {
 
 constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
+
+rlimit& descriptor_limit() {
+  static rlimit limit{};
+  return limit;
+}
 
 void reset_signals() {
   // The kernel's own call: the C library hides two signals, and its posix_spawn, by which this
@@ -56,12 +62,20 @@ bool put(int fd, int place) {
   }
   ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
   reset_signals();  // a signal that came since the fork, when all were blocked, takes effect here
+  if (descriptor_limit().rlim_cur != 0) ::setrlimit(RLIMIT_NOFILE, &descriptor_limit());
   ::environ = program.env.data();  // PATH is the worker's
   ::execvp(program.argv[0], program.argv.data());
   fail(pipe, StartStage::kProgram, errno);
 }
 
 }  // namespace
+
+void raise_descriptor_limit() {
+  rlimit& limit = descriptor_limit();
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlimit raised{limit.rlim_max, limit.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &raised);
+}
 
 StartedProcess start_worker(PackedProgram& program, int out, int err) {
   StartedProcess started;

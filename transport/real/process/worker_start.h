@@ -12,6 +12,10 @@
 
 namespace elastic::real {
 
+// A supervisor holds three descriptors per worker while it starts them: lets this process have as
+// many as it may. Workers get the limit that this process had before.
+void raise_descriptor_limit();
+
 enum class StartStage : std::uint32_t { kFork, kFolder, kProgram };
 struct StartFailure {
   StartStage stage = StartStage::kFork;
