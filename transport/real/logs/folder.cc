@@ -82,7 +82,7 @@ tl::expected<JobFolder, std::string> JobFolder::make(const JobFolderOptions& opt
   return folder;
 }
 
-tl::expected<std::string, std::string> JobFolder::make_rank(const Placement& placement) const {
+tl::expected<std::string, std::string> JobFolder::make_rank(const LogPlace& placement) const {
   const std::string round = fmt::format("{}/{}", path_, round_name(placement.round));
   if (::mkdir(round.c_str(), 0777) != 0 && errno != EEXIST) {
     return cannot("make folder", round, errno);
@@ -103,7 +103,7 @@ tl::expected<int, std::string> JobFolder::shared_file(RoundId round, std::string
   return file;
 }
 
-bool JobFolder::write_where(const std::string& rank_folder, const Placement& placement,
+bool JobFolder::write_where(const std::string& rank_folder, const LogPlace& placement,
                             std::optional<pid_t> pid) const {
   nlohmann::ordered_json where{
       {"job", options_.job},    {"node", options_.node},

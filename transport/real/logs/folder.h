@@ -23,7 +23,7 @@ namespace elastic::real {
 std::string safe_name(std::string_view job);
 
 // One worker in one round.
-struct Placement {
+struct LogPlace {
   RoundId round;
   int local_rank = 0;
   int rank = 0;  // global
@@ -46,7 +46,7 @@ class JobFolder {
   const std::string& path() const { return path_; }
 
   // The folder of one worker, newly made.
-  tl::expected<std::string, std::string> make_rank(const Placement& placement) const;
+  tl::expected<std::string, std::string> make_rank(const LogPlace& placement) const;
   // Creates a file that must not exist yet and opens it for appending (and reading, so that the
   // console can follow it). Close-on-exec.
   static tl::expected<int, std::string> create_file(const std::string& path);
@@ -54,7 +54,7 @@ class JobFolder {
   tl::expected<int, std::string> shared_file(RoundId round, std::string_view name) const;
   // Says on disk which node, process and rank a rank's folder belongs to (where.json). A file that
   // is there is replaced at once, never half. False if it cannot be written.
-  bool write_where(const std::string& rank_folder, const Placement& placement,
+  bool write_where(const std::string& rank_folder, const LogPlace& placement,
                    std::optional<pid_t> pid) const;
   // Removes the temporary folder of error files. Log files are never removed.
   void remove_if_temporary() const;

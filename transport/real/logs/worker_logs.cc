@@ -80,18 +80,18 @@ void close_all(const OneStream& stream) {
 struct WorkerLogs::Parts {
   struct Worker {
     WorkerStart start;
-    Placement placement;
+    LogPlace placement;
     LogPaths paths;
     std::shared_ptr<Tail> out;  // null: written by the worker itself, see paths
     std::shared_ptr<Tail> err;
   };
 
   Parts(boost::asio::io_context& loop, LogOptions log_options, Console to, JobFolder made);
-  std::string rank_folder(const Placement& placement);
-  tl::expected<OneStream, std::string> make_stream(const Placement& placement, OutputKind which,
+  std::string rank_folder(const LogPlace& placement);
+  tl::expected<OneStream, std::string> make_stream(const LogPlace& placement, OutputKind which,
                                                    const std::string& folder);
-  bool shown(const Placement& placement) const;
-  void complain(const Placement& placement, const std::string& what);
+  bool shown(const LogPlace& placement) const;
+  void complain(const LogPlace& placement, const std::string& what);
 
   LogOptions options;
   Console console;
@@ -115,20 +115,20 @@ WorkerLogs::Parts::Parts(boost::asio::io_context& loop, LogOptions log_options, 
   });
 }
 
-void WorkerLogs::Parts::complain(const Placement& placement, const std::string& what) {
+void WorkerLogs::Parts::complain(const LogPlace& placement, const std::string& what) {
   console.say(Console::Target::kErr,
               fmt::format("[elastic] round {}, rank {}: {}; its output goes to the console",
                           placement.round.number, placement.rank, what));
 }
 
-std::string WorkerLogs::Parts::rank_folder(const Placement& placement) {
+std::string WorkerLogs::Parts::rank_folder(const LogPlace& placement) {
   auto made = folder.make_rank(placement);
   if (made) return *made;
   complain(placement, made.error());
   return {};
 }
 
-bool WorkerLogs::Parts::shown(const Placement& placement) const {
+bool WorkerLogs::Parts::shown(const LogPlace& placement) const {
   const auto allows = [](const std::set<int>& ranks, int rank) {
     return ranks.empty() || ranks.count(rank) > 0;
   };
@@ -136,7 +136,7 @@ bool WorkerLogs::Parts::shown(const Placement& placement) const {
          allows(options.ranks_shown, placement.rank);
 }
 
-tl::expected<OneStream, std::string> WorkerLogs::Parts::make_stream(const Placement& placement,
+tl::expected<OneStream, std::string> WorkerLogs::Parts::make_stream(const LogPlace& placement,
                                                                     OutputKind which,
                                                                     const std::string& at) {
   const bool is_out = which == OutputKind::kOut;
@@ -201,7 +201,7 @@ WorkerLogs::WorkerLogs(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) 
 
 WorkerLogs::~WorkerLogs() { stop(); }
 
-tl::expected<Streams, std::string> WorkerLogs::open(const Placement& placement) {
+tl::expected<Streams, std::string> WorkerLogs::open(const LogPlace& placement) {
   Parts& p = *parts_;
   if (p.stopped) return tl::make_unexpected(std::string("the logs were stopped"));
   const std::string at = p.rank_folder(placement);

@@ -79,7 +79,7 @@ class WorkerLogs {
   ~WorkerLogs();
 
   // Before the worker is started. The error is about descriptors or memory of this process.
-  tl::expected<Streams, std::string> open(const Placement& placement);
+  tl::expected<Streams, std::string> open(const LogPlace& placement);
   // The worker runs: notes its process id in where.json.
   void started(int local_rank, pid_t pid);
   // The worker has exited. `drained` is called once, on the loop, when its pipes were read to their
