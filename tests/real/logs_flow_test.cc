@@ -54,8 +54,16 @@ struct Flow {
   std::unique_ptr<WorkerLogs> logs;
 };
 
-LogOptions teed() {
+// Nothing here is about being fast: a loaded machine must not change what is found.
+LogOptions patient() {
   LogOptions options;
+  options.drain_bound = options.stop_bound = test::kLong;
+  options.limits.console_patience = test::kLong;
+  return options;
+}
+
+LogOptions teed() {
+  LogOptions options = patient();
   options.tee.every = {true, true};
   return options;
 }
@@ -84,7 +92,7 @@ TEST(LogsFlow, ATeedWorkerOfAHundredMegabytesTakesLittleMemory) {
 }
 
 TEST(LogsFlow, AGigabyteDoesNotStarveTheTimersOfTheLoop) {
-  LogOptions options;
+  LogOptions options = patient();
   options.local_ranks_shown = {1};  // read and kept as last lines, but not shown
   Flow flow(options, true);
   const auto writer = flow.start(500'000'000, 65'536);
@@ -134,7 +142,7 @@ TEST(LogsFlow, FilesGoOnWhenTheConsoleIsStuckAndItCatchesUpLater) {
 }
 
 TEST(LogsFlow, AConsoleTooFarBehindGoesOnWithTheNewestLinesAndSaysSo) {
-  LogOptions options;
+  LogOptions options = patient();
   options.tee.every = {true, false};
   options.redirects.every = {false, true};
   options.limits.console_lag = 100'000;
@@ -167,7 +175,7 @@ TEST(LogsFlow, AConsoleTooFarBehindGoesOnWithTheNewestLinesAndSaysSo) {
 }
 
 TEST(LogsFlow, WithoutAFileTheWorkerWaitsForTheConsole) {
-  LogOptions options;
+  LogOptions options = patient();
   Flow flow(options, /*console_is_read=*/false, /*bound_bytes=*/10'000);
   const auto writer = flow.start(5'000'000, 5000);
   flow.loop.run_for(300ms);
@@ -185,7 +193,7 @@ TEST(LogsFlow, WithoutAFileTheWorkerWaitsForTheConsole) {
 }
 
 TEST(LogsFlow, AfterItsPatienceTheWorkerGoesOnAndLinesAreCounted) {
-  LogOptions options;
+  LogOptions options = patient();
   options.limits.console_patience = 200ms;
   Flow flow(options, /*console_is_read=*/false, /*bound_bytes=*/10'000);
   const auto writer = flow.start(5'000'000, 5000);
@@ -255,7 +263,7 @@ TEST(LogsFlow, AFullDiskKeepsTheBeginningAndTheConsoleHasTheRest) {
   struct rlimit before {};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  LogOptions options;
+  LogOptions options = patient();
   options.tee.every = {true, false};
   Flow flow(options, true);
   const Streams streams = flow.open();

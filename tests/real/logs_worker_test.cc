@@ -27,6 +27,10 @@ struct Stage {
     options.folder.log_dir =
         options.folder.log_dir.empty() ? scratch.path() : options.folder.log_dir;
     options.folder.job = "llama/a";
+    // Nothing here is about being fast: a loaded machine must not change what is found.
+    options.stop_bound = test::kLong;
+    options.limits.console_lag = std::size_t{1} << 40;
+    options.limits.console_patience = test::kLong;
     options.folder.node = options.folder.host = "gpu-3";
     auto made = WorkerLogs::make(loop, options, reader.console());
     EXPECT_TRUE(made) << made.error();
@@ -122,7 +126,9 @@ void kill_at_random(std::vector<test::Writer>& writers, Stage& stage) {
 }
 
 TEST(WorkerLogsTest, EightWorkersKilledAtFullSpeedLeaveWholeFilesAndWholeLines) {
-  Stage stage(with({}, all_ranks(true, true)));
+  LogOptions options = with({}, all_ranks(true, true));
+  options.drain_bound = test::kLong;
+  Stage stage(options);
   std::vector<test::Writer> writers;
   for (int i = 0; i < 8; ++i) writers.push_back(stage.start(i, 0));
   kill_at_random(writers, stage);
@@ -143,7 +149,9 @@ TEST(WorkerLogsTest, EightWorkersKilledAtFullSpeedLeaveWholeFilesAndWholeLines) 
 }
 
 TEST(WorkerLogsTest, WithoutFilesTheConsoleHasEveryLine) {
-  Stage stage(LogOptions{});
+  LogOptions options;
+  options.drain_bound = test::kLong;
+  Stage stage(options);
   std::vector<test::Writer> writers;
   for (int i = 0; i < 4; ++i) writers.push_back(stage.start(i, 2'000'000));
   for (int i = 0; i < 4; ++i) {
