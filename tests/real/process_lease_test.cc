@@ -182,7 +182,7 @@ class Agent {
 Family family_of(Lifeline& line) {
   eventually([&] {
     const std::string& text = line.text();
-    return pid_in(text, "self") * pid_in(text, "child") * pid_in(text, "far") != 0;
+    return pid_in(text, "self") != 0 && pid_in(text, "child") != 0 && pid_in(text, "far") != 0;
   });
   const std::string text = line.text();
   return {pid_in(text, "self"), pid_in(text, "child"), pid_in(text, "far")};

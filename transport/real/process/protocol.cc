@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace elastic::real {
 namespace {
@@ -26,9 +27,11 @@ template <std::size_t... kKinds>
 std::optional<SupervisorMessage> decode_kind(std::uint32_t kind, std::span<const std::byte> body,
                                              std::index_sequence<kKinds...> /*kinds*/) {
   std::optional<SupervisorMessage> found;
-  ((kind == kKinds &&
-    (found = decode_as<std::variant_alternative_t<kKinds, SupervisorMessage>>(body), true)) ||
-   ...);
+  const auto try_kind = [&](auto index) {
+    using Message = std::variant_alternative_t<decltype(index)::value, SupervisorMessage>;
+    if (kind == decltype(index)::value) found = decode_as<Message>(body);
+  };
+  (try_kind(std::integral_constant<std::size_t, kKinds>{}), ...);
   return found;
 }
 

@@ -46,6 +46,20 @@ WorkerProgram program_of(const WorkerSpec& spec, const std::string& mark) {
   return program;
 }
 
+struct Worker {
+  WorkerProgram program;  // argv and cwd, to name it; no environment
+  pid_t pid = 0;
+  bool ended = false;
+};
+struct Tree {
+  std::vector<Worker> workers;
+  std::uint32_t left = 0;         // not ended
+  std::uint32_t not_running = 0;  // neither running nor failed yet
+  std::shared_ptr<SupervisorLink> link;
+  std::optional<WorkerEnd> last;  // the last exit, until the tree is empty
+  Time supervisor_gone_at{};
+};
+
 }  // namespace
 
 std::string describe_end(const ExitStatus& status, bool core_dumped) {
@@ -77,19 +91,6 @@ class WorkerGroup::Impl : public std::enable_shared_from_this<Impl> {
   void shut_down();
 
  private:
-  struct Worker {
-    WorkerProgram program;  // argv and cwd, to name it; no environment
-    pid_t pid = 0;
-    bool ended = false;
-  };
-  struct Tree {
-    std::vector<Worker> workers;
-    std::uint32_t left = 0;         // not ended
-    std::uint32_t not_running = 0;  // neither running nor failed yet
-    std::shared_ptr<SupervisorLink> link;
-    std::optional<WorkerEnd> last;  // the last exit, until the tree is empty
-    Time supervisor_gone_at{};
-  };
   using Link = std::shared_ptr<SupervisorLink>;
 
   Link make_supervisor(std::string& error);
