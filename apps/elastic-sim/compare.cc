@@ -90,7 +90,7 @@ int compare(const Options& options) {
   progress.clear();
   const auto repeat = [&](chaos::Policy policy, std::uint64_t seed) {
     Options again = options;
-    for (const chaos::PolicySetting& one : chaos::settings(policy, chaos::most_nodes(*base))) {
+    for (const chaos::PolicySetting& one : chaos::settings(policy, *base)) {
       again.changes.push_back(one.assignment);
     }
     return command_for(again, "", seed);

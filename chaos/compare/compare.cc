@@ -88,7 +88,7 @@ PolicyComparison compare(const Scenario& base,
   for (const auto& [policy, scenario] : policies) {
     result.policies.push_back(policy);
     result.changes.emplace_back();
-    for (const PolicySetting& setting : settings(policy, most_nodes(base))) {
+    for (const PolicySetting& setting : settings(policy, base)) {
       result.changes.back().push_back(setting.assignment);
     }
     result.runs.emplace_back(options.seeds.count());

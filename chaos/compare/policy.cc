@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "chaos/scenario/units.h"
+
 namespace elastic::chaos {
 namespace {
 
@@ -83,10 +85,26 @@ std::vector<PolicySetting> settings(Policy policy, std::uint32_t nodes) {
   return list;
 }
 
+std::vector<PolicySetting> settings(Policy policy, const Scenario& base) {
+  std::vector<PolicySetting> list = settings(policy, most_nodes(base));
+  if (policy != Policy::kRigid || base.model.times == nullptr) return list;
+  const Model model = simulated_model(base);
+  constexpr std::string_view kWhy = "the steps of the other policies";
+  list.push_back({"job.model={}", kWhy});
+  const auto add = [&](std::string_view key, const std::string& value) {
+    list.push_back({fmt::format("job.model.{}={}", key, value), kWhy});
+  };
+  add("compute_per_sample", duration_text(model.compute_per_sample));
+  add("step_overhead", duration_text(model.step_overhead));
+  add("gradient", size_text(model.gradient_bytes));
+  add("state", size_text(model.state_bytes));
+  return list;
+}
+
 tl::expected<Scenario, Errors> under_policy(const Source& source, const Scenario& base,
                                             Policy policy) {
   Source changed = source;
-  for (const PolicySetting& setting : settings(policy, most_nodes(base))) {
+  for (const PolicySetting& setting : settings(policy, base)) {
     if (const std::optional<Errors> errors = apply_override(changed, setting.assignment)) {
       return tl::unexpected(*errors);
     }

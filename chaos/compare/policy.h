@@ -35,12 +35,16 @@ struct PolicySetting {
 };
 // `nodes` is what rigid asks for: see most_nodes().
 std::vector<PolicySetting> settings(Policy policy, std::uint32_t nodes);
+// The same on top of `base`. What is simulated of a table of step times depends on the sizes that
+// the job may have; so that steps cost the same under every policy, rigid gets the numbers of
+// `base`.
+std::vector<PolicySetting> settings(Policy policy, const Scenario& base);
 // The most nodes that a round of the scenario can have: its max, or all machines if they are fewer,
 // in whole units. At least 1.
 std::uint32_t most_nodes(const Scenario& scenario);
 
-// The scenario under a policy: settings() on top of `source`, which reads as `base`. Machines are
-// those of `base`, and nothing is expected of the run.
+// The scenario under a policy: settings(policy, base) on top of `source`, which reads as `base`.
+// Machines are those of `base`, and nothing is expected of the run.
 tl::expected<Scenario, Errors> under_policy(const Source& source, const Scenario& base,
                                             Policy policy);
 

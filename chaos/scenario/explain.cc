@@ -7,6 +7,7 @@
 #include "chaos/availability/market.h"
 #include "chaos/scenario/layout.h"
 #include "chaos/scenario/scenario.h"
+#include "core/math/integer.h"
 
 namespace elastic::chaos {
 namespace {
@@ -46,17 +47,52 @@ std::string row(std::string_view label, std::string_view text) {
   return out + "\n";
 }
 
+std::string model_text(const Model& model) {
+  if (!model.table.empty()) return "step times of " + printable(model.table);
+  return model.preset.empty() ? "a model with times of its own" : model.preset;
+}
+
 std::string job_text(const Scenario& scenario) {
   const JobConfig& job = scenario.job;
   const char* kind = job.workers == WorkerKind::kNative ? "native" : "foreign";
-  const std::string model =
-      scenario.model.preset.empty() ? "a model with times of its own" : scenario.model.preset;
+  const std::string model = model_text(scenario.model);
   const std::string unit =
       job.node_unit == 1 ? "" : fmt::format(", in multiples of {}", job.node_unit);
   return fmt::format("{} to {} nodes{}, {} {} worker{} on each; {}; {} steps of {} samples",
                      job.min_nodes, job.max_nodes, unit, job.workers_per_node, kind,
                      job.workers_per_node == 1 ? "" : "s", model, grouped(total_steps(scenario)),
                      grouped(scenario.training.global_batch));
+}
+
+// The step on the fewest, a middle number of, and the most nodes, and where it comes from.
+std::string steps_text(const Scenario& scenario) {
+  const sim::WorldConfig world = to_world(scenario, 1);
+  const JobConfig& job = scenario.job;
+  const policy::BatchRule rule = sim::batch_rule(job, world.training);
+  const std::uint32_t unit = std::max(1U, job.node_unit);
+  const std::uint32_t least = (job.min_nodes + unit - 1) / unit * unit;
+  const std::uint32_t most = job.max_nodes / unit * unit;
+  const std::uint32_t middle = (least + (most - std::min(most, least)) / 2) / unit * unit;
+  std::string out;
+  std::uint32_t last = 0;
+  for (const std::uint32_t nodes : {least, middle, most}) {
+    if (nodes <= last) continue;
+    last = nodes;
+    const std::uint32_t workers = nodes * job.workers_per_node;
+    const std::uint64_t share = math::ceil_div(policy::global_batch(rule, workers), workers);
+    out += fmt::format("{}{} on {} nodes ({} samples per worker)", out.empty() ? "" : ", ",
+                       rough_duration(simulated_step(world.training, world.network, nodes, share)),
+                       nodes, grouped(share));
+  }
+  if (scenario.model.times == nullptr) {
+    return out + "; compute per sample, overhead, and a ring reduction of the gradient";
+  }
+  const auto points = step_points(scenario);
+  const std::int64_t off = worst_difference_ppm(points.value_or(std::vector<StepPoint>()),
+                                                world.training, world.network);
+  return out + fmt::format("; from {}, which the simulated step meets within {}.{} %",
+                           scenario.model.table.empty() ? "measurements" : "the table",
+                           (off + 999) / 10'000, (off + 999) / 1'000 % 10);
 }
 
 std::string saves_text(const Scenario& scenario) {
@@ -219,6 +255,7 @@ std::string explain(const Scenario& scenario, std::uint64_t seed) {
   std::string out = fmt::format("{}   seed {}\n\n", printable(scenario.name), seed);
   if (!scenario.sentence.empty()) out += row("why", printable(scenario.sentence, 2'000));
   out += row("job", job_text(scenario));
+  out += row("steps", steps_text(scenario));
   out += row("saves", saves_text(scenario));
   out += row("journal", journal_text(scenario));
   out += row("budgets", budgets_text(scenario.job));

@@ -56,16 +56,42 @@ void model_numbers(Section& model, Scenario& scenario) {
   model.finish();
 }
 
+// `table` is a name here; load.cc reads the file.
+void model_table(Section& model, Scenario& scenario) {
+  constexpr std::string_view kState =
+      "Weights and what the optimiser keeps: what a machine that joins is filled with, and what a "
+      "save writes.";
+  const bool named = model.require("table");
+  model.require("state");
+  if (model.describing()) {
+    model.describe(
+        "table",
+        "A file of your own with the columns nodes,workers,batch,seconds (workers on all "
+        "nodes together, batch of one of them); relative to the scenario's folder.",
+        {{"type", {"string", "number", "boolean"}}});
+  } else if (model.writing()) {
+    model.out().add("table", Tree::scalar(scenario.model.table));
+  } else if (named) {
+    const auto text = model.text_of(*model.take("table"), "the name of a file");
+    if (text) scenario.model.table = *text;
+  }
+  model.size("state", scenario.model.state_bytes, kState, kStateSize);
+  model.finish();
+}
+
 void describe_model(Section& job, Scenario& scenario) {
   job.require("model");
   Json numbers = Json::object();
   Section model(numbers);
   model_numbers(model, scenario);
   Json either = Json::object();
-  either["anyOf"] = {choice_schema(model_names()), std::move(numbers)};
+  Json file = Json::object();
+  Section table(file);
+  model_table(table, scenario);
+  either["anyOf"] = {choice_schema(model_names()), std::move(numbers), std::move(file)};
   job.describe("model",
-               "What a step costs and how large things are: a preset with measured times, or times "
-               "of your own.",
+               "What a step costs and how large things are: a preset with measured times, times of "
+               "your own, or a table of your own.",
                either);
 }
 
@@ -77,7 +103,11 @@ void model_keys(Section& job, Scenario& scenario) {
       job.out().add("model", Tree::scalar(scenario.model.preset));
     } else {
       Section model = job.open("model", kWords);
-      model_numbers(model, scenario);
+      if (scenario.model.table.empty()) {
+        model_numbers(model, scenario);
+      } else {
+        model_table(model, scenario);
+      }
     }
     return;
   }
@@ -85,11 +115,12 @@ void model_keys(Section& job, Scenario& scenario) {
   if (found == nullptr) return;
   if (found->kind == Tree::Kind::kMap) {
     Section model = job.open("model", kWords);
-    return model_numbers(model, scenario);
+    return found->find("table") == nullptr ? model_numbers(model, scenario)
+                                           : model_table(model, scenario);
   }
   const auto text = job.text_of(*found,
                                 "a model: a preset, or {compute_per_sample, step_overhead, "
-                                "gradient, state}");
+                                "gradient, state}, or {table, state}");
   if (!text) return;
   const std::optional<Model> preset = find_model(*text);
   if (preset) {
@@ -101,7 +132,7 @@ void model_keys(Section& job, Scenario& scenario) {
                                 !hint.empty() ? hint
                                               : fmt::format("; measured are {}; or write {{"
                                                             "compute_per_sample, step_overhead, "
-                                                            "gradient, state}}",
+                                                            "gradient, state}} or {{table, state}}",
                                                             either(model_names()))));
 }
 

@@ -77,6 +77,36 @@ void read_trace(Section& file, Scenario& scenario, const std::string& scenario_f
   if (slots.slots == 0) file.errors().add(place, "no machine is ever alive in this trace");
 }
 
+// Reads the user's table of step times.
+void read_step_times(Section& file, Scenario& scenario, const std::string& scenario_file) {
+  const std::string& name = scenario.model.table;
+  const std::string path = name[0] == '/' ? name : folder_of(scenario_file) + name;
+  tl::expected<StepTimes, Errors> times = load_step_times(path);
+  if (times) {
+    scenario.model.times = std::make_shared<const StepTimes>(*std::move(times));
+    return;
+  }
+  const Place place = file.take("job")->find("model")->find("table")->place;
+  for (const Problem& problem : times.error().problems) {
+    if (problem.place.line > 0) {
+      file.errors().add(problem.place, problem.message);
+    } else {
+      file.errors().add(place, fmt::format("{}: {}", printable(path, 200), problem.message));
+    }
+  }
+}
+
+// A table must say how long a step takes in each world that the job may have.
+void check_step_times(Section& file, const Scenario& scenario) {
+  if (scenario.model.times == nullptr) return;
+  const tl::expected<std::vector<StepPoint>, std::string> points = step_points(scenario);
+  if (points) return;
+  const Model& model = scenario.model;
+  file.errors().add(
+      file.take("job")->find("model")->place,
+      fmt::format("{} {}", model.table.empty() ? model.preset : "the table", points.error()));
+}
+
 // What the simulated network and journal do without faults must stay within the declared bounds.
 void check_bounds(Section& file, const Scenario& scenario) {
   const DeclaredBounds& bounds = scenario.job.bounds;
@@ -134,6 +164,7 @@ void check_together(Section& file, const Scenario& scenario) {
                                   scenario.job.min_nodes));
   }
   check_bounds(file, scenario);
+  check_step_times(file, scenario);
   check_markets(file, scenario);
   JobConfig job = scenario.job;
   job.journal_host = NodeId{1};
@@ -202,6 +233,9 @@ tl::expected<Scenario, Errors> check_source(const Source& source) {
   // A trace fills at most job.nodes.max machines, and faults name machines: only a sound base says
   // more.
   if (errors.empty() && scenario.availability) read_trace(file, scenario, source.file);
+  if (errors.empty() && !scenario.model.table.empty()) {
+    read_step_times(file, scenario, source.file);
+  }
   if (errors.empty()) check_together(file, scenario);
   if (errors.empty()) check_host(file, scenario);
   if (!scenario.zones.empty() && (!scenario.availability || scenario.availability->trace)) {

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "chaos/timing/measured.h"
+
 namespace elastic::chaos {
 namespace {
 
@@ -44,7 +46,17 @@ std::optional<Model> find_model(std::string_view preset) {
                  .compute_per_sample = std::chrono::microseconds(one.compute_us_per_sample),
                  .step_overhead = std::chrono::microseconds(one.overhead_us),
                  .gradient_bytes = one.gradient_bytes,
-                 .state_bytes = one.state_bytes};
+                 .state_bytes = one.state_bytes,
+                 .table = {},
+                 .times = nullptr};
+  }
+  for (const MeasuredName& one : kMeasuredNames) {
+    if (one.name != preset) continue;
+    Model model;
+    model.preset = one.name;
+    model.state_bytes = one.state_bytes;
+    model.times = measured_times(one.name);
+    return model;
   }
   return std::nullopt;
 }
@@ -52,6 +64,7 @@ std::optional<Model> find_model(std::string_view preset) {
 std::vector<std::string_view> model_names() {
   std::vector<std::string_view> names;
   for (const Preset& one : kPresets) names.push_back(one.name);
+  for (const MeasuredName& one : kMeasuredNames) names.push_back(one.name);
   return names;
 }
 

@@ -16,6 +16,8 @@
 #include "chaos/scenario/faults.h"
 #include "chaos/scenario/problem.h"
 #include "chaos/scenario/tree.h"
+#include "chaos/timing/equivalent.h"
+#include "chaos/timing/step_times.h"
 #include "core/types.h"
 #include "transport/sim/config.h"
 #include "transport/sim/plan.h"
@@ -48,7 +50,15 @@ struct Model {
   Duration step_overhead{};
   std::int64_t gradient_bytes = 0;
   std::int64_t state_bytes = 0;
-  bool operator==(const Model&) const = default;
+  std::string table;  // of a user's own, as written; relative to the folder of the scenario
+  // With a measured preset or a table: in the place of the first three numbers.
+  std::shared_ptr<const StepTimes> times;
+  // Of what is written in a file; `times` follows from it.
+  bool operator==(const Model& other) const {
+    return preset == other.preset && compute_per_sample == other.compute_per_sample &&
+           step_overhead == other.step_overhead && gradient_bytes == other.gradient_bytes &&
+           state_bytes == other.state_bytes && table == other.table;
+  }
 };
 
 enum class SaveInterval : std::uint8_t { kFixed, kAuto, kNever };
@@ -134,6 +144,11 @@ std::vector<sim::NodeSpec> machines(const Scenario& scenario);
 
 // The world that the simulator executes. The same for every seed but for WorldConfig::seed.
 sim::WorldConfig to_world(const Scenario& scenario, std::uint64_t seed);
+// The model that to_world simulates, as numbers that need no table.
+Model simulated_model(const Scenario& scenario);
+// What the table of the model says of each size that the job may have, in rising order; or what it
+// does not cover ("covers 1 to 16 nodes ..."). Requires model.times.
+tl::expected<std::vector<StepPoint>, std::string> step_points(const Scenario& scenario);
 
 // The plan of a seed: what markets or the trace do, the timed faults, and the random ones. Sorted
 // by time, at most up to the horizon. Draws are keyed by (seed, what they are for, how many came

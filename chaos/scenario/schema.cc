@@ -70,6 +70,11 @@ const std::vector<BeyondSchema>& rules_beyond_the_schema() {
        "|is longer than a year$|must be longer than zero$"},
       {"batch", "a batch that follows the world divides by its reference world",
        "^a reference batch|^the reference (batch|world) is"},
+      {"tables of step times",
+       "a measured preset or a table covers every size of the job, with its workers on each node "
+       "and "
+       "their batch",
+       " covers ([0-9]+ to|batches) | says nothing of nodes with "},
       {"empty steps", "a step takes some time", "a step that takes no time"},
       {"markets and presence", "a zone with a market has no at_start (unless there is a trace)",
        "has at_start and a market"},

@@ -4,6 +4,7 @@
 #include "chaos/availability/market.h"
 #include "chaos/scenario/layout.h"
 #include "chaos/scenario/scenario.h"
+#include "core/assert.h"
 #include "core/math/integer.h"
 
 namespace elastic::chaos {
@@ -138,6 +139,25 @@ std::vector<std::string_view> Selectors::names() const {
   return names;
 }
 
+tl::expected<std::vector<StepPoint>, std::string> step_points(const Scenario& scenario) {
+  ELASTIC_ASSERT(scenario.model.times != nullptr);
+  const JobConfig& job = scenario.job;
+  const policy::BatchRule rule = sim::batch_rule(job, scenario.training);
+  const std::uint32_t unit = std::max(1U, job.node_unit);
+  std::vector<StepPoint> points;
+  for (std::uint64_t nodes = math::ceil_div(job.min_nodes, unit) * unit; nodes <= job.max_nodes;
+       nodes += unit) {
+    const std::uint64_t workers = nodes * job.workers_per_node;
+    const auto ranks = static_cast<std::uint32_t>(workers);
+    const std::uint64_t share = math::ceil_div(policy::global_batch(rule, ranks), workers);
+    const auto size = static_cast<std::uint32_t>(nodes);
+    const auto time = scenario.model.times->at(size, job.workers_per_node, share);
+    if (!time) return tl::unexpected(time.error());
+    points.push_back({size, share, *time});
+  }
+  return points;
+}
+
 sim::WorldConfig to_world(const Scenario& scenario, std::uint64_t seed) {
   sim::WorldConfig world;
   world.seed = seed;
@@ -160,10 +180,25 @@ sim::WorldConfig to_world(const Scenario& scenario, std::uint64_t seed) {
   world.training.step_overhead = scenario.model.step_overhead;
   world.training.gradient_bytes = scenario.model.gradient_bytes;
   world.training.state_bytes = scenario.checkpoint.size_bytes.value_or(scenario.model.state_bytes);
+  if (scenario.model.times != nullptr) {
+    const auto points = step_points(scenario);
+    ELASTIC_ASSERT(points.has_value());  // checked on reading
+    set_equivalent(*points, world.network, world.training);
+  }
   world.training.checkpoint_every = save_interval(scenario);
   world.horizon = scenario.horizon;
   world.agent_boot = scenario.agent_boot;
   return world;
+}
+
+Model simulated_model(const Scenario& scenario) {
+  const sim::TrainingModel training = to_world(scenario, 1).training;
+  Model model;
+  model.compute_per_sample = training.compute_per_sample;
+  model.step_overhead = training.step_overhead;
+  model.gradient_bytes = training.gradient_bytes;
+  model.state_bytes = scenario.model.state_bytes;
+  return model;
 }
 
 }  // namespace elastic::chaos

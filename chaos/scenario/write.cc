@@ -123,6 +123,9 @@ std::string scenario_to_yaml(const Scenario& scenario, const sim::Plan* plan) {
       written.checkpoint.every = to_world(scenario, 1).training.checkpoint_every;
     }
     written = with_plan(written, *plan);
+    if (!scenario.model.table.empty()) {  // the file may end up elsewhere
+      written.model = simulated_model(scenario);
+    }
   }
   Tree tree = to_tree(written);
   drop_defaults(tree, to_tree(defaults()));

@@ -46,8 +46,10 @@ void Node::dispatch(Time now, const Input& input, Effects& effects) {
     on_journal(now, replied->answer, effects);
   } else if (const auto* file = std::get_if<JournalFileRead>(&input)) {
     hosted_.on_file_read(*file, effects);
+    stand_first(now, effects);
   } else if (const auto* synced = std::get_if<JournalFileSynced>(&input)) {
     hosted_.on_synced(*synced, effects);
+    stand_first(now, effects);
   } else if (const auto* marker = std::get_if<MarkerStored>(&input)) {
     coordinator_.on_marker(now, marker->record, journal_, effects);
   } else if (const auto* read = std::get_if<MarkerRead>(&input)) {
@@ -139,13 +141,20 @@ void Node::on_message(Time now, const Received& received, Effects& effects) {
     if (hearing->lead_seen > agent_.lead_seen()) {
       follow(now, hearing->lead_seen, hearing->leader, effects);
     } else {
-      election_.on_hearing(now, *hearing, effects);
+      election_.on_hearing(now, *hearing, journal_, effects);
     }
   } else if (const auto* ask = std::get_if<JournalAsk>(&received.message)) {
     hosted_.on_ask(now, *ask, effects);
+    stand_first(now, effects);
   } else if (const auto* answer = std::get_if<JournalAnswer>(&received.message)) {
     on_journal(now, *answer, effects);
   }
+}
+
+// The host of a new job's journal stands before anybody misses a leader.
+void Node::stand_first(Time now, Effects& effects) {
+  if (!hosted_.without_lead() || coordinator_.leading()) return;
+  election_.on_founding(now, hosted_.contacts(), journal_, effects);
 }
 
 void Node::on_timer(Time now, TimerId timer, Effects& effects) {
@@ -254,8 +263,8 @@ void Node::on_marker_read(Time now, const MarkerRead& read, Effects& effects) {
 }
 
 // The agent has ended. Whoever leads, or keeps the journal, stays for those who have not heard it
-// yet, but no longer than a lease: after that they have noticed by themselves, and read the journal
-// or the marker.
+// yet (at once over, if it leads and everybody has said so), but no longer than a lease: after that
+// they have noticed by themselves, and read the journal or the marker.
 void Node::finish(Time now, Effects& effects) {
   ELASTIC_ASSERT(agent_.ending().has_value());
   ELASTIC_ASSERT(agent_.state() == AgentState::kEnded);
@@ -272,9 +281,8 @@ void Node::finish(Time now, Effects& effects) {
     if (!verdict && coordinator_.leading()) coordinator_.stand_down(now, effects);
     effects.push_back(ArmTimer{TimerId::kLinger, with_drift(timeouts_.lease)});
   }
-  const bool needed =
-      verdict && ((coordinator_.leading() && !coordinator_.all_ended()) || hosted_.hosting());
-  if (needed) return;
+  const bool needed = (coordinator_.leading() && !coordinator_.all_ended()) || hosted_.hosting();
+  if (verdict && needed && !coordinator_.everybody_ended(journal_.view())) return;
   effects.push_back(Exit{reason});
   exited_ = true;
 }

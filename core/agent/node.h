@@ -28,9 +28,10 @@ namespace elastic {
 //     exited.
 //  5. Running workers are not touched by a change of coordinator.
 //  6. After a verdict, whoever leads stays until everybody that it hears has said that it ends, but
-//     no longer than a lease; the host of a hosted journal stays for a lease. Who has heard nothing
-//     by then has lapsed. An external journal tells it the verdict. With a hosted one that is gone
-//     it reads the newest commit marker before it chooses how to end: as succeeded, if the job has.
+//     no longer than a lease; the host of a hosted journal stays for a lease, unless it leads and
+//     everybody has said so. Who has heard nothing by then has lapsed. An external journal tells it
+//     the verdict. With a hosted one that is gone it reads the newest commit marker before it
+//     chooses how to end: as succeeded, if the job has.
 class Node {
  public:
   // `job` and `timeouts` are those of the whole job and must be the same on all nodes.
@@ -59,6 +60,7 @@ class Node {
   void on_workers(Time now, const Input& input, Effects& effects);
   void on_message(Time now, const Received& received, Effects& effects);
   void on_timer(Time now, TimerId timer, Effects& effects);
+  void stand_first(Time now, Effects& effects);
   void on_journal(Time now, const JournalAnswer& answer, Effects& effects);
   void after(Time now, Effects& effects);
   void follow(Time now, LeadId lead, AgentId leader, Effects& effects);

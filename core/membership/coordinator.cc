@@ -341,6 +341,21 @@ bool Coordinator::all_ended() const {
   });
 }
 
+bool Coordinator::everybody_ended(const JournalView& view) const {
+  const auto ended = [this](NodeId node) {
+    const auto at = peers_.find(node);
+    return node == self_.node ||
+           (at != peers_.end() && at->second.beat.state == AgentState::kEnded);
+  };
+  if (view.world) {
+    for (const Member& member : view.world->members) {
+      if (!ended(member.agent.node)) return false;
+    }
+  }
+  return leading() && std::all_of(peers_.begin(), peers_.end(),
+                                  [&](const auto& entry) { return ended(entry.first); });
+}
+
 Order Coordinator::order_for(const Peer& peer, const JournalView& view) const {
   Order order;
   order.from = self_;

@@ -95,6 +95,9 @@ class Coordinator {
   bool mute() const { return mute_; }
   // Every node that it hears has the verdict.
   bool all_ended() const;
+  // Nobody will ask for it any more: every node that was ever heard since the own Lead, and every
+  // member of the newest World, has said that it ends.
+  bool everybody_ended(const JournalView& view) const;
 
   Phase phase() const { return phase_; }
   LeadId lead_id() const { return lead_; }

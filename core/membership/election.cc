@@ -87,6 +87,11 @@ void Election::on_silence(Time now, JournalClient& journal, Effects& effects) {
   arm_silence(now, timeouts_.election_min, timeouts_.election_max, effects);
 }
 
+void Election::on_founding(Time now, std::size_t asked, JournalClient& journal, Effects& effects) {
+  if (phase_ != Phase::kFollowing || leader_heard_ || attempt_ > 0) return;
+  if (asked >= job_.min_nodes) on_silence(now, journal, effects);
+}
+
 void Election::on_read(Time now, const JournalEvent& event, JournalClient& journal,
                        Effects& effects) {
   for (const AgentId& contact : event.contacts) known_.insert(contact.node);
@@ -114,6 +119,7 @@ void Election::on_read(Time now, const JournalEvent& event, JournalClient& journ
   for (const NodeId node : known_) {
     effects.push_back(Send{node, Canvass{self_, attempt_, view.lead}});
   }
+  if (known_.empty()) return on_canvass_over(now, journal, effects);
   effects.push_back(ArmTimer{TimerId::kCanvass, timeouts_.canvass});
 }
 
@@ -131,11 +137,16 @@ void Election::on_canvass(Time now, const Canvass& canvass, LeadId lead, AgentId
   if (!hearing.has_live_leader) give_way(now, effects);
 }
 
-void Election::on_hearing(Time /*now*/, const Hearing& hearing, Effects& /*effects*/) {
+void Election::on_hearing(Time now, const Hearing& hearing, JournalClient& journal,
+                          Effects& effects) {
   if (phase_ != Phase::kCanvassing || hearing.attempt != attempt_) return;
   if (hearing.from.node == self_.node) return;  // itself is counted already
   hearers_.insert(hearing.from.node);
   somebody_hears_ = somebody_hears_ || hearing.has_live_leader;
+  const bool all = std::includes(hearers_.begin(), hearers_.end(), known_.begin(), known_.end());
+  if (!all) return;
+  effects.push_back(CancelTimer{TimerId::kCanvass});
+  on_canvass_over(now, journal, effects);
 }
 
 void Election::back_off(Time now, Effects& effects) {

@@ -17,6 +17,10 @@
 // A leader that hears fewer than min_nodes for one lease stops to acknowledge and follows again
 // (Coordinator::suspended), so it cannot stand before it hears them.
 //
+// A canvass is over as soon as everybody who was asked has answered. And a new job need not wait
+// for silence: where the journal holds no Lead, there is no leader to be heard, so the host of a
+// hosted journal stands as soon as min_nodes have asked it something.
+//
 // Alternative rejected: appending Lead on silence alone. A node behind a one-way partition would
 // depose a healthy leader again and again.
 #pragma once
@@ -49,12 +53,15 @@ class Election {
   void stand_down(Time now, Effects& effects);
 
   void on_silence(Time now, JournalClient& journal, Effects& effects);
+  // The own hosted journal is open, holds no Lead, and `asked` nodes have asked it, this one among
+  // them.
+  void on_founding(Time now, std::size_t asked, JournalClient& journal, Effects& effects);
   void on_read(Time now, const JournalEvent& event, JournalClient& journal, Effects& effects);
   // `lead` and `leader`: the newest that this node has seen. `served_at`: when the journal last
   // answered; a leader without a journal acknowledges nothing, so it does not count as live.
   void on_canvass(Time now, const Canvass& canvass, LeadId lead, AgentId leader, Time served_at,
                   Effects& effects);
-  void on_hearing(Time now, const Hearing& hearing, Effects& effects);
+  void on_hearing(Time now, const Hearing& hearing, JournalClient& journal, Effects& effects);
   void on_canvass_over(Time now, JournalClient& journal, Effects& effects);
   // The own Lead is in the journal.
   void won(Time now, Effects& effects);

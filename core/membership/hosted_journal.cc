@@ -10,6 +10,7 @@ namespace elastic {
 namespace {
 constexpr Duration kContactAge = std::chrono::seconds(60);
 constexpr std::size_t kMaxContacts = 4096;  // hints only; the longest silent is dropped
+constexpr std::size_t kMaxEarly = 256;      // questions that wait for the file
 constexpr std::size_t kAnswerBytes = std::size_t{1} << 20U;
 
 // About as many as it takes on the wire.
@@ -44,10 +45,10 @@ void HostedJournal::on_file_read(const JournalFileRead& file, Effects& effects) 
     }
     life_ = file.life;
     records_ = file.records;
-    open_ = true;
     std::vector<RecordNo> gone;
     for (const NumberedRecord& record : records_) supersede(record, gone);
     empty(gone, effects);
+    begin(effects);
     check();
     return;
   }
@@ -71,7 +72,7 @@ void HostedJournal::found(Effects& effects) {
   founding_ = false;
   effects.push_back(Note{NoteKind::kJournalFounded, self_.node, {}, life_.value, 0, 0});
   if (!found_after_) {
-    open_ = true;
+    begin(effects);
     return;
   }
   NumberedRecord first{RecordNo{1}, {}};
@@ -98,7 +99,7 @@ void HostedJournal::on_synced(const JournalFileSynced& synced, Effects& effects)
   ELASTIC_ASSERT(!writer_ || writer_->append == writing_);
   records_.push_back(std::move(*writing_));
   writing_.reset();
-  open_ = true;
+  if (!open_) begin(effects);
   std::vector<RecordNo> gone;
   supersede(records_.back(), gone);
   empty(gone, effects);
@@ -106,6 +107,16 @@ void HostedJournal::on_synced(const JournalFileSynced& synced, Effects& effects)
     answer(*writer_, JournalAnswer::Outcome::kCreated, now_, effects);
     writer_.reset();
   }
+}
+
+// Open from here on, and whoever has asked meanwhile is answered.
+void HostedJournal::begin(Effects& effects) {
+  ELASTIC_ASSERT(!open_);
+  ELASTIC_ASSERT(life_);
+  open_ = true;
+  std::vector<JournalAsk> early;
+  early.swap(early_);
+  for (const JournalAsk& ask : early) on_ask(now_, ask, effects);
 }
 
 // Which older records mean nothing any more, now that this one is there.
@@ -165,7 +176,12 @@ void HostedJournal::on_ask(Time now, const JournalAsk& ask, Effects& effects) {
   if (!hosting_) return;
   now_ = now;
   note_contact(now, ask.from);
-  if (!open_) return;  // the asker asks again
+  if (!open_) {
+    // A newcomer's first question may come before the file is read. Others ask again.
+    const bool room = early_.size() < kMaxEarly;
+    if (!ask.append && room) early_.push_back(ask);
+    return;
+  }
   if (ask.holding && ask.holding != life_) {
     answer(ask, JournalAnswer::Outcome::kRefused, now, effects);
     return;
@@ -220,6 +236,7 @@ void HostedJournal::check() const {
   ELASTIC_ASSERT(!writing_ || writing_->number.value == records_.size() + 1);
   ELASTIC_ASSERT(!open_ || life_);
   ELASTIC_ASSERT(!open_ || !founding_);
+  ELASTIC_ASSERT(!open_ || early_.empty());
   ELASTIC_ASSERT(!writer_ || writing_);
   ELASTIC_ASSERT(hosting_ || records_.empty());
   ELASTIC_ASSERT(contacts_.size() <= kMaxContacts);
@@ -233,7 +250,7 @@ void HostedJournal::check() const {
 std::uint64_t HostedJournal::digest() const {
   Hash hash;
   hash(hosting_, open_, life_, records_.size(), writing_, writer_, founding_, contacts_.size(),
-       newest_lead_, newest_world_, newest_checkpoint_, newest_retired_);
+       newest_lead_, newest_world_, newest_checkpoint_, newest_retired_, early_.size());
   for (const Contact& contact : contacts_) hash(contact.agent, contact.last);
   return hash.value();
 }

@@ -35,6 +35,10 @@ class HostedJournal {
 
   bool hosting() const { return hosting_; }
   bool open() const { return open_; }
+  // Open, and nobody has led by it yet, or is about to.
+  bool without_lead() const { return open_ && !newest_lead_ && !writing_; }
+  // Nodes that have asked lately.
+  std::size_t contacts() const { return contacts_.size(); }
   const std::vector<NumberedRecord>& records() const { return records_; }
 
   void check() const;
@@ -48,6 +52,7 @@ class HostedJournal {
   void answer(const JournalAsk& ask, JournalAnswer::Outcome outcome, Time now,
               Effects& effects) const;
   void found(Effects& effects);
+  void begin(Effects& effects);
   void supersede(const NumberedRecord& newest, std::vector<RecordNo>& gone);
   void empty(const std::vector<RecordNo>& gone, Effects& effects);
   void note_contact(Time now, AgentId agent);
@@ -65,6 +70,7 @@ class HostedJournal {
   std::optional<JournalAsk> writer_;         // who asked for it
   std::optional<CommitMarker> found_after_;  // of an earlier life
   bool founding_ = false;
+  std::vector<JournalAsk> early_;  // that came before it was open
   std::vector<Contact> contacts_;  // sorted by node
   Time now_{};
 };

@@ -103,8 +103,13 @@ Scenario some_scenario() {
   job.journal_lost_after = some_duration();
   scenario.training.collective_timeout = some_duration();
   if (*rc::gen::arbitrary<bool>()) job.join_timeout = some_duration();
-  scenario.model = {"", some_duration(), some_duration(), *inRange<std::int64_t>(1, 1'000'000'000),
-                    *inRange<std::int64_t>(1, 1'000'000'000)};
+  scenario.model = {"",
+                    some_duration(),
+                    some_duration(),
+                    *inRange<std::int64_t>(1, 1'000'000'000),
+                    *inRange<std::int64_t>(1, 1'000'000'000),
+                    {},
+                    nullptr};
   scenario.steps = *inRange<std::uint64_t>(1, 1'000'000);
   scenario.checkpoint.interval =
       *rc::gen::element(SaveInterval::kFixed, SaveInterval::kAuto, SaveInterval::kNever);

@@ -94,6 +94,10 @@ cluster: {zones: {a: {nodes: 4}}}
 availability: {trace: nowhere.csv, from: 1h}
 expect: {lost_steps: "== 0"}
 )";
+constexpr std::string_view kTable = R"(
+job: {nodes: {min: 2, max: 4}, model: {table: nowhere.csv, state: 1GB}, steps: 9}
+cluster: {zones: {a: {nodes: 4}}}
+)";
 
 // Every kind once at a time and once again and again, one line each, and a swarm.
 std::vector<FaultEntry> lines() {
@@ -126,9 +130,10 @@ std::vector<FaultEntry> lines() {
   return all;
 }
 
-// Documents that hold every key: the two above, and one small one for each line of faults.
+// Documents that hold every key: the three above, and one small one for each line of faults.
 std::vector<Tree> full_documents() {
-  std::vector<Tree> all{*parse_tree(kSteps, "steps.yaml"), *parse_tree(kEpochs, "epochs.yaml")};
+  std::vector<Tree> all{*parse_tree(kSteps, "steps.yaml"), *parse_tree(kEpochs, "epochs.yaml"),
+                        *parse_tree(kTable, "table.yaml")};
   const auto base = parse_scenario(
       "{job: {nodes: {min: 1, max: 3}, model: resnet50, steps: 9}, "
       "cluster: {zones: {a: {nodes: 3}, b: {nodes: 2}}}}",

@@ -82,7 +82,7 @@ const std::vector<std::string>& keys() {
       "price",      "market",       "at_start", "goodput",      "steps_lost",
       "lost_steps", "recovery_p99", "loss",     "latency",      "window",
       "max_churn",  "margin",       "growth",   "nodse",        "x",
-      "horizon"};
+      "horizon",    "table",        "state"};
   return all;
 }
 
@@ -208,6 +208,18 @@ std::vector<Example> examples() {
       {"empty steps",
        "job: {nodes: {min: 1, max: 1}, model: {compute_per_sample: 0s, gradient: 1B, state: 1B}, "
        "steps: 1}\ncluster: {zones: {a: {nodes: 1}}}\n"},
+      {"tables of step times",
+       "job: {nodes: {min: 1, max: 17}, model: resnet50-imagenet, global_batch: 1024, steps: 1}\n"
+       "cluster: {zones: {a: {nodes: 17}}}\n"},
+      {"tables of step times",
+       "job: {nodes: {min: 1, max: 2}, model: bert-squad, global_batch: 2, steps: 1}\n"
+       "cluster: {zones: {a: {nodes: 2}}}\n"},
+      {"tables of step times",
+       "job: {nodes: {min: 1, max: 2}, workers_per_node: 5, model: bert-squad, steps: 1}\n"
+       "cluster: {zones: {a: {nodes: 2}}}\n"},
+      {"names",
+       "job: {nodes: {min: 1, max: 2}, model: {table: nowhere.csv, state: 1GB}, steps: 1}\n"
+       "cluster: {zones: {a: {nodes: 2}}}\n"},
       {"markets and presence", small("", "", "nodes: 4, at_start: 3, market: gce_2019")},
       {"faults and jobs", small(", journal: external", "faults: [{at: 1h, kind: journal_lost}]\n")},
       {"faults and jobs", small(", workers: foreign", "faults: [{at: 1h, kind: storage_rot}]\n")},

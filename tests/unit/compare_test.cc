@@ -58,6 +58,25 @@ TEST(ComparePolicies, rigid_asks_for_all_machines_and_restart_keeps_the_bounds_o
   }
 }
 
+TEST(ComparePolicies, of_a_measured_model_steps_cost_the_same_under_every_policy) {
+  std::string text(kSmall);
+  const std::string_view model = "{compute_per_sample: 1ms, gradient: 1MB, state: 1MB}";
+  text.replace(text.find(model), model.size(), "resnet50-imagenet");
+  const Source source = source_of(text);
+  const auto base = check_source(source);
+  ASSERT_TRUE(base.has_value()) << base.error().text();
+  for (const Policy policy : {Policy::kRigid, Policy::kRestart, Policy::kElastic}) {
+    const auto under = under_policy(source, *base, policy);
+    ASSERT_TRUE(under.has_value()) << under.error().text();
+    EXPECT_EQ(simulated_model(*under), simulated_model(*base)) << name(policy);
+  }
+  // Without its setting, rigid would meet the table at the one size that it has.
+  Source rigid = source;
+  ASSERT_FALSE(apply_override(rigid, "job.nodes.min=4").has_value());
+  EXPECT_FALSE(simulated_model(*check_source(rigid)) == simulated_model(*base));
+  EXPECT_EQ(settings(Policy::kRigid, *base).size(), settings(Policy::kRigid, 4).size() + 5);
+}
+
 TEST(ComparePolicies, a_list_is_read_strictly) {
   EXPECT_EQ(parse_policies("elastic,rigid")->size(), 2U);
   EXPECT_EQ(parse_policies("rigd").error(), "unknown policy \"rigd\"; did you mean \"rigid\"?");

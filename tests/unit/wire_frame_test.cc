@@ -78,7 +78,7 @@ TEST(WireFrame, a_length_or_kind_out_of_range_is_refused_from_the_header_alone) 
   EXPECT_EQ(first_of(header_with(1, 2)).error().message,
             "expected a frame of at most 16777216 bytes, found 33554432");
   EXPECT_EQ(first_of(header_with(9, 0)).error().message,
-            "expected a frame of kind 1 to 3, found kind 9");
+            "expected a frame of kind 1 to 6, found kind 9");
 }
 
 TEST(WireFrame, an_error_is_final) {

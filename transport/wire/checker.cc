@@ -71,6 +71,8 @@ Complaint check_varint(const FieldDescriptor& field, std::uint64_t value) {
 WireType wire_type_of(const FieldDescriptor& field) {
   switch (field.type()) {
     case FieldDescriptor::TYPE_MESSAGE:
+    case FieldDescriptor::TYPE_STRING:  // that it is UTF-8 is for the parser to see
+    case FieldDescriptor::TYPE_BYTES:
       return kLength;
     case FieldDescriptor::TYPE_FIXED64:
       return kFixed64;
@@ -173,7 +175,8 @@ class Checker {
     }
     ++count;
     if (auto complaint = check_count(field, count)) return complaint;
-    return wanted == kLength ? nested(*field.message_type()) : value(field, wanted);
+    if (wanted != kLength) return value(field, wanted);
+    return field.type() == FieldDescriptor::TYPE_MESSAGE ? nested(*field.message_type()) : text();
   }
 
   static Complaint check_count(const FieldDescriptor& field, std::uint32_t count) {
@@ -201,6 +204,15 @@ class Checker {
     auto complaint = message(type);
     in_.PopLimit(outer);
     return complaint;
+  }
+
+  Complaint text() {
+    if (auto complaint = count_part()) return complaint;
+    google::protobuf::io::CodedInputStream::Limit outer = 0;
+    if (!enter(outer)) return malformed("bytes with their length");
+    in_.Skip(in_.BytesUntilLimit());
+    in_.PopLimit(outer);
+    return std::nullopt;
   }
 
   Complaint packed(const FieldDescriptor& field, WireType wanted, std::uint32_t& count) {

@@ -49,6 +49,8 @@ std::string encode(const Effect& effect) { return encode_as<pb::Effect>(effect);
 std::string encode(const RecordedStep& step) { return encode_as<pb::RecordedStep>(step); }
 std::string encode(const RecordingHeader& header) { return encode_as<pb::RecordingHeader>(header); }
 
+std::string encode(const Session& session) { return encode_as<pb::Session>(session); }
+
 Decoded<Message> decode_message(std::string_view bytes) { return decode_as<pb::Message>(bytes); }
 Decoded<Record> decode_record(std::string_view bytes) { return decode_as<pb::Record>(bytes); }
 Decoded<NumberedRecord> decode_numbered_record(std::string_view bytes) {
@@ -62,6 +64,8 @@ Decoded<Effect> decode_effect(std::string_view bytes) { return decode_as<pb::Eff
 Decoded<RecordedStep> decode_recorded_step(std::string_view bytes) {
   return decode_as<pb::RecordedStep>(bytes);
 }
+
+Decoded<Session> decode_session(std::string_view bytes) { return decode_as<pb::Session>(bytes); }
 
 Decoded<RecordingHeader> decode_recording_header(std::string_view bytes) {
   Decoded<RecordingHeader> header = decode_as<pb::RecordingHeader>(bytes);

@@ -20,6 +20,7 @@
 #include "core/membership/records.h"
 #include "transport/wire/decode_error.h"
 #include "transport/wire/recording.h"
+#include "transport/wire/session.h"
 
 namespace elastic::wire {
 
@@ -31,6 +32,7 @@ std::string encode(const Input& input);
 std::string encode(const Effect& effect);
 std::string encode(const RecordingHeader& header);
 std::string encode(const RecordedStep& step);
+std::string encode(const Session& session);
 
 Decoded<Message> decode_message(std::string_view bytes);
 Decoded<Record> decode_record(std::string_view bytes);
@@ -40,5 +42,6 @@ Decoded<Input> decode_input(std::string_view bytes);
 Decoded<Effect> decode_effect(std::string_view bytes);
 Decoded<RecordingHeader> decode_recording_header(std::string_view bytes);
 Decoded<RecordedStep> decode_recorded_step(std::string_view bytes);
+Decoded<Session> decode_session(std::string_view bytes);
 
 }  // namespace elastic::wire

@@ -16,6 +16,8 @@
 #include "transport/wire/recording.h"
 #include "transport/wire/recording.pb.h"
 #include "transport/wire/records.pb.h"
+#include "transport/wire/session.h"
+#include "transport/wire/session.pb.h"
 
 namespace elastic::wire {
 
@@ -78,6 +80,10 @@ Input read(const pb::Input& in);
 Effect read(const pb::Effect& in);
 RecordingHeader read(const pb::RecordingHeader& in);
 RecordedStep read(const pb::RecordedStep& in);
+
+// convert_session.cc
+void write(const Session& session, pb::Session& out);
+Session read(const pb::Session& in);
 
 // Repeated messages and numbers.
 template <class Core, class Pb>

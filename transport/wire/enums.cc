@@ -286,4 +286,40 @@ pb::NoteKind pb_value(NoteKind value) {
   return pb::NOTE_KIND_UNSPECIFIED;
 }
 
+pb::Role pb_value(Role value) {
+  switch (value) {
+    case Role::kAgent:
+      return pb::ROLE_AGENT;
+    case Role::kClient:
+      return pb::ROLE_CLIENT;
+  }
+  return pb::ROLE_UNSPECIFIED;
+}
+
+pb::RefusalKind pb_value(Refused::Kind value) {
+  switch (value) {
+    case Refused::Kind::kOtherJob:
+      return pb::REFUSAL_KIND_OTHER_JOB;
+    case Refused::Kind::kNoToken:
+      return pb::REFUSAL_KIND_NO_TOKEN;
+    case Refused::Kind::kSuperseded:
+      return pb::REFUSAL_KIND_SUPERSEDED;
+    case Refused::Kind::kNotReady:
+      return pb::REFUSAL_KIND_NOT_READY;
+    case Refused::Kind::kSettings:
+      return pb::REFUSAL_KIND_SETTINGS;
+  }
+  return pb::REFUSAL_KIND_UNSPECIFIED;
+}
+
+pb::CommandKind pb_value(Command::Kind value) {
+  switch (value) {
+    case Command::Kind::kLeave:
+      return pb::COMMAND_KIND_LEAVE;
+    case Command::Kind::kStop:
+      return pb::COMMAND_KIND_STOP;
+  }
+  return pb::COMMAND_KIND_UNSPECIFIED;
+}
+
 }  // namespace elastic::wire

@@ -10,6 +10,8 @@
 #include "transport/wire/messages.pb.h"
 #include "transport/wire/recording.pb.h"
 #include "transport/wire/records.pb.h"
+#include "transport/wire/session.h"
+#include "transport/wire/session.pb.h"
 
 namespace elastic::wire {
 
@@ -27,6 +29,9 @@ pb::JournalKind pb_value(JournalKind value);
 pb::TimerId pb_value(TimerId value);
 pb::ExitReason pb_value(ExitReason value);
 pb::NoteKind pb_value(NoteKind value);
+pb::Role pb_value(Role value);
+pb::RefusalKind pb_value(Refused::Kind value);
+pb::CommandKind pb_value(Command::Kind value);
 
 // REQUIRES: core defines `value`.
 template <class Core>

@@ -40,9 +40,9 @@ std::uint64_t payload_check(std::string_view payload, std::uint32_t header_check
   return XXH64(payload.data(), payload.size(), header_check);
 }
 
-FrameError too_long(std::size_t length) {
+FrameError too_long(std::size_t length, std::size_t max_payload) {
   return {.what = FrameError::What::kTooLong,
-          .message = "expected a frame of at most " + std::to_string(kMaxPayload) +
+          .message = "expected a frame of at most " + std::to_string(max_payload) +
                      " bytes, found " + std::to_string(length)};
 }
 
@@ -58,13 +58,16 @@ bool known(std::uint16_t kind) {
     case FrameKind::kMessage:
     case FrameKind::kRecordingHeader:
     case FrameKind::kRecordedStep:
+    case FrameKind::kSession:
+    case FrameKind::kJournalLife:
+    case FrameKind::kJournalRecord:
       return true;
   }
   return false;
 }
 
 // What is wrong with the beginning of a frame, as far as it is there.
-std::optional<FrameError> judge_header(std::string_view bytes) {
+std::optional<FrameError> judge_header(std::string_view bytes, std::size_t max_payload) {
   using What = FrameError::What;
   const std::size_t present = std::min(bytes.size(), kMagic.size());
   if (bytes.substr(0, present) != kMagic.substr(0, present)) {
@@ -82,12 +85,12 @@ std::optional<FrameError> judge_header(std::string_view bytes) {
                       .message = "the header of a frame does not match its check: damaged"};
   }
   const auto length = get<std::uint32_t>(bytes, kLengthAt);
-  if (length > kMaxPayload) return too_long(length);
+  if (length > max_payload) return too_long(length, max_payload);
   const auto kind = get<std::uint16_t>(bytes, kKindAt);
   if (!known(kind)) {
     return FrameError{
         .what = What::kUnknownKind,
-        .message = "expected a frame of kind 1 to 3, found kind " + std::to_string(kind)};
+        .message = "expected a frame of kind 1 to 6, found kind " + std::to_string(kind)};
   }
   return std::nullopt;
 }
@@ -96,7 +99,7 @@ std::optional<FrameError> judge_header(std::string_view bytes) {
 
 tl::expected<std::string, FrameError> frame(FrameKind kind, std::string_view payload) {
   ELASTIC_ASSERT(known(static_cast<std::uint16_t>(kind)));
-  if (payload.size() > kMaxPayload) return tl::unexpected(too_long(payload.size()));
+  if (payload.size() > kMaxPayload) return tl::unexpected(too_long(payload.size(), kMaxPayload));
   std::string out;
   out.reserve(kHeaderBytes + payload.size());
   out += kMagic;
@@ -122,7 +125,7 @@ tl::expected<std::optional<Frame>, FrameError> FrameReader::next() {
   ELASTIC_ASSERT(used_ <= buffer_.size());
   if (failed_) return tl::unexpected(*failed_);
   const std::string_view rest = std::string_view(buffer_).substr(used_);
-  failed_ = judge_header(rest);
+  failed_ = judge_header(rest, max_payload_);
   if (failed_) return tl::unexpected(*failed_);
   if (rest.size() < kHeaderBytes) return std::nullopt;
 

@@ -35,6 +35,9 @@ enum class FrameKind : std::uint16_t {
   kMessage = 1,          // Message
   kRecordingHeader = 2,  // RecordingHeader
   kRecordedStep = 3,     // RecordedStep
+  kSession = 4,          // Session
+  kJournalLife = 5,      // of a journal's file: its life, 8 bytes, little-endian
+  kJournalRecord = 6,    // NumberedRecord
 };
 
 struct Frame {
@@ -68,6 +71,10 @@ tl::expected<std::string, FrameError> frame(FrameKind kind, std::string_view pay
 // Owner: the caller; one thread at a time.
 class FrameReader {
  public:
+  // `max_payload`: what a peer may make this reader keep, at most kMaxPayload.
+  explicit FrameReader(std::size_t max_payload = kMaxPayload) : max_payload_(max_payload) {}
+  void allow(std::size_t max_payload) { max_payload_ = max_payload; }
+
   void feed(std::string_view bytes);
   // The next frame, or none if more bytes are needed.
   tl::expected<std::optional<Frame>, FrameError> next();
@@ -75,6 +82,7 @@ class FrameReader {
   std::size_t pending() const { return buffer_.size() - used_; }
 
  private:
+  std::size_t max_payload_;
   std::string buffer_;
   std::size_t used_ = 0;  // bytes of buffer_ that were returned as frames
   std::optional<FrameError> failed_;
