@@ -51,16 +51,4 @@ JobConfig job_config(const Options& options, NodeId journal_host) {
   return job;
 }
 
-std::string directory_name(std::string_view job_id) {
-  std::string name;
-  for (const char c : job_id.substr(0, 80)) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '.' || c == '_' || c == '-';
-    name += plain ? c : '_';
-  }
-  // Neither hidden nor a way up, and no option of a program that is given it.
-  if (name.empty() || name.front() == '.' || name.front() == '-') name.insert(name.begin(), '_');
-  return name;
-}
-
 }  // namespace elastic::launch

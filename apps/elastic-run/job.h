@@ -1,9 +1,6 @@
 // Options as the job that core/ runs.
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "apps/elastic-run/options.h"
 #include "core/membership/config.h"
 
@@ -19,9 +16,5 @@ DeclaredBounds declared_bounds(const Options& options);
 // Foreign workers, a hosted journal. `journal_host` must be the same on all nodes; it may be empty
 // only if nobody derives time-outs of the result.
 JobConfig job_config(const Options& options, NodeId journal_host);
-
-// The job's id as one component of a path: letters, digits, `.`, `_` and `-` stay; at most 80
-// bytes. Two ids may give the same name.
-std::string directory_name(std::string_view job_id);
 
 }  // namespace elastic::launch

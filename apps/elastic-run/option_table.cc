@@ -299,8 +299,8 @@ std::vector<OptionSpec> logs() {
        .env = "PET_LOG_LINE_PREFIX_TEMPLATE",
        .other_env = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE",
        .group = Group::kLogs,
-       .help = "Before each line on the console. Default \"[${hostname}:${rank}] \"; also "
-               "${local_rank}, ${group_rank}, ${role_name}, ${round}."},
+       .help = "Default \"[${hostname} ${rank}]: \", before each line on the console; also "
+               "${local_rank}, ${role_name}, ${round}."},
       {.id = Id::kRecord,
        .name = "--record",
        .argument = "FILE",

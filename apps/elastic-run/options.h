@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -15,6 +16,7 @@
 #include "apps/elastic-run/endpoint.h"
 #include "core/membership/config.h"
 #include "core/types.h"
+#include "transport/real/logs/stream_modes.h"
 
 namespace elastic::launch {
 
@@ -55,20 +57,6 @@ struct Program {
   std::string name;
   std::vector<std::string> args;  // verbatim
   bool operator==(const Program&) const = default;
-};
-
-// What of a worker's output goes somewhere.
-enum class Streams : std::uint8_t { kNone = 0, kOut = 1, kErr = 2, kBoth = 3 };
-
-// By local rank. `-r 3`: `rest` alone; `-r 0:1,12:3`: `ranks`, and nothing for the others.
-struct StreamMap {
-  Streams rest = Streams::kNone;
-  std::map<std::uint32_t, Streams> ranks;
-  [[nodiscard]] Streams of(std::uint32_t local_rank) const {
-    const auto found = ranks.find(local_rank);
-    return found == ranks.end() ? rest : found->second;
-  }
-  bool operator==(const StreamMap&) const = default;
 };
 
 enum class ExitCodes : std::uint8_t {
@@ -149,11 +137,11 @@ struct Options {
 
   // Logs.
   std::string log_dir;  // empty: a new directory in the system's place for temporary files
-  StreamMap redirects, tee;
-  std::vector<std::uint32_t> local_ranks_filter;  // console; empty: all
-  std::vector<std::uint32_t> ranks_filter;        // the same, by global rank
+  real::StreamModes redirects, tee;
+  std::set<int> local_ranks_filter;  // console; empty: all
+  std::set<int> ranks_filter;        // the same, by global rank
   std::vector<std::string> duplicate_stdout_filters, duplicate_stderr_filters;
-  std::string log_line_prefix_template;  // never empty unless asked for; see line_prefix
+  std::string log_line_prefix_template;  // never empty unless asked for; see logs/prefix.h
   std::string record, events;            // files; empty: none
 
   // What the user should know of the options, one line each, for stderr: those that are accepted
@@ -164,9 +152,8 @@ struct Options {
   [[nodiscard]] bool same(const Options& other) const;
 };
 
-// `-r` and `-t`: no files at all are wanted.
+// --log-dir: no files at all are wanted.
 constexpr std::string_view kNoLogFiles = "/dev/null";
-constexpr std::string_view kDefaultPrefix = "[${hostname}:${rank}] ";
 
 // Instead of options: print `text` and exit with `status`. A mistake is one line.
 struct Ended {

@@ -4,6 +4,7 @@
 #include "apps/elastic-run/options.h"
 #include "apps/elastic-run/rdzv_conf.h"
 #include "apps/elastic-run/values.h"
+#include "transport/real/logs/prefix.h"
 
 namespace elastic::launch {
 namespace {
@@ -86,7 +87,7 @@ void render_logs(const Options& o, Line& line) {
   line.text(Id::kRanksFilter, ranks_text(o.ranks_filter));
   line.text(Id::kDuplicateStdoutFilters, texts_text(o.duplicate_stdout_filters));
   line.text(Id::kDuplicateStderrFilters, texts_text(o.duplicate_stderr_filters));
-  line.text(Id::kLogLinePrefixTemplate, o.log_line_prefix_template, kDefaultPrefix);
+  line.text(Id::kLogLinePrefixTemplate, o.log_line_prefix_template, real::kDefaultPrefix);
   line.text(Id::kRecord, o.record);
   line.text(Id::kEvents, o.events);
 }

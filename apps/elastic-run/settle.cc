@@ -10,6 +10,8 @@
 #include "apps/elastic-run/rdzv_conf.h"
 #include "apps/elastic-run/values.h"
 #include "chaos/scenario/problem.h"
+#include "transport/real/logs/folder.h"
+#include "transport/real/logs/prefix.h"
 
 namespace elastic::launch {
 namespace {
@@ -341,7 +343,7 @@ std::string derived_id(const Program& program, std::optional<std::uint64_t> nonc
   std::string name = program.name.substr(program.name.find_last_of('/') + 1);
   if (name.ends_with(".py")) name.resize(name.size() - 3);
   if (name.empty()) name = "job";
-  name = directory_name(name);
+  name = real::safe_name(name);
   return nonce ? fmt::format("{}-{:08x}", name, static_cast<std::uint32_t>(*nonce)) : name;
 }
 
@@ -431,17 +433,17 @@ void Settler::logs() {
   };
   read(Id::kDuplicateStdoutFilters, options_.duplicate_stdout_filters, texts);
   read(Id::kDuplicateStderrFilters, options_.duplicate_stderr_filters, texts);
-  options_.log_line_prefix_template = kDefaultPrefix;
+  options_.log_line_prefix_template = real::kDefaultPrefix;
   read(Id::kLogLinePrefixTemplate, options_.log_line_prefix_template, parse_prefix);
   read_text(Id::kRecord, options_.record);
   read_text(Id::kEvents, options_.events);
   for (const Id id : {Id::kRedirects, Id::kTee}) {
-    const StreamMap& map = id == Id::kTee ? options_.tee : options_.redirects;
-    if (!map.ranks.empty() && map.ranks.rbegin()->first >= options_.workers_per_node) {
+    const real::StreamModes& modes = id == Id::kTee ? options_.tee : options_.redirects;
+    if (modes.highest() >= static_cast<int>(options_.workers_per_node)) {
       notice(fmt::format("{} names local rank {}, but there are {} workers here", words_.of(id)->by,
-                         map.ranks.rbegin()->first, options_.workers_per_node));
+                         modes.highest(), options_.workers_per_node));
     }
-    if ((map.rest != Streams::kNone || !map.ranks.empty()) && options_.log_dir == kNoLogFiles) {
+    if (modes != real::StreamModes{} && options_.log_dir == kNoLogFiles) {
       notice(fmt::format("{} has no meaning with --log-dir {}", words_.of(id)->by, kNoLogFiles));
     }
   }

@@ -9,6 +9,7 @@
 
 #include "chaos/scenario/problem.h"
 #include "chaos/scenario/units.h"
+#include "transport/real/logs/prefix.h"
 
 namespace elastic::launch {
 namespace {
@@ -101,44 +102,25 @@ Value<Duration> parse_time(std::string_view text) {
 
 std::string time_text(Duration value) { return chaos::duration_text(value); }
 
-Value<StreamMap> parse_streams(std::string_view text) {
-  const auto streams = [](std::string_view word) -> std::optional<Streams> {
-    if (word.size() != 1 || word[0] < '0' || word[0] > '3') return std::nullopt;
-    return static_cast<Streams>(word[0] - '0');
-  };
-  StreamMap map;
-  if (const std::optional<Streams> all = streams(text)) {
-    map.rest = *all;
-    return map;
-  }
-  for (const std::string_view part : split(text, ',')) {
-    const std::vector<std::string_view> sides = split(part, ':');
-    const std::optional<std::uint32_t> rank = digits(sides.front());
-    const std::optional<Streams> what = streams(sides.back());
-    if (sides.size() != 2 || !rank || !what || *rank >= kMaxWorkersPerNode) {
-      return tl::unexpected(fmt::format(
-          "{} is neither 0, 1 (stdout), 2 (stderr) or 3 (both) nor a map by local rank such as "
-          "0:3,12:2",
-          quoted(text)));
-    }
-    if (!map.ranks.emplace(*rank, *what).second) {
-      return tl::unexpected(fmt::format("{} names local rank {} twice", quoted(text), *rank));
-    }
-  }
-  return map;
+Value<real::StreamModes> parse_streams(std::string_view text) {
+  auto modes = real::parse_stream_modes(text);
+  // It quotes the text as it is.
+  if (!modes) return tl::unexpected(chaos::printable(modes.error(), 200));
+  return *std::move(modes);
 }
 
-std::string streams_text(const StreamMap& map) {
-  if (map.ranks.empty()) return std::to_string(static_cast<int>(map.rest));
+std::string streams_text(const real::StreamModes& modes) {
+  const auto number = [](real::StreamMode mode) { return (mode.out ? 1 : 0) + (mode.err ? 2 : 0); };
+  if (modes.by_rank.empty()) return std::to_string(number(modes.every));
   std::vector<std::string> parts;
-  for (const auto& [rank, streams] : map.ranks) {
-    parts.push_back(fmt::format("{}:{}", rank, static_cast<int>(streams)));
+  for (const auto& [rank, mode] : modes.by_rank) {
+    parts.push_back(fmt::format("{}:{}", rank, number(mode)));
   }
   return fmt::format("{}", fmt::join(parts, ","));
 }
 
-Value<std::vector<std::uint32_t>> parse_ranks(std::string_view text) {
-  std::vector<std::uint32_t> ranks;
+Value<std::set<int>> parse_ranks(std::string_view text) {
+  std::set<int> ranks;
   if (text.empty()) return ranks;
   for (const std::string_view part : split(text, ',')) {
     const std::optional<std::uint32_t> rank = digits(part);
@@ -146,14 +128,12 @@ Value<std::vector<std::uint32_t>> parse_ranks(std::string_view text) {
       return tl::unexpected(
           fmt::format("{} is not a list of ranks; write one such as 0,1,12", quoted(text)));
     }
-    ranks.push_back(*rank);
+    ranks.insert(static_cast<int>(*rank));
   }
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return ranks;
 }
 
-std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
+std::string ranks_text(const std::set<int>& ranks) {
   return fmt::format("{}", fmt::join(ranks, ","));
 }
 
@@ -220,31 +200,16 @@ std::string signal_name(int signal) {
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
-const std::vector<std::string_view>& prefix_macros() {
-  static const std::vector<std::string_view> kMacros{"hostname",   "rank",      "local_rank",
-                                                     "group_rank", "role_name", "round"};
-  return kMacros;
-}
-
 Value<std::string> parse_prefix(std::string_view text) {
   if (text.find_first_of("\n\r") != std::string_view::npos) {
     return tl::unexpected(std::string("a prefix is one line"));
   }
-  for (std::size_t at = text.find("${"); at != std::string_view::npos;
-       at = text.find("${", at + 2)) {
-    const std::size_t end = text.find('}', at);
-    const std::string_view name =
-        text.substr(at + 2, end == std::string_view::npos ? std::string_view::npos : end - at - 2);
-    const auto& macros = prefix_macros();
-    if (end != std::string_view::npos &&
-        std::find(macros.begin(), macros.end(), name) != macros.end()) {
-      continue;
-    }
-    return tl::unexpected(fmt::format("${{{}}} is no macro of a prefix; there are {}{}",
-                                      chaos::printable(name), fmt::join(macros, ", "),
-                                      chaos::did_you_mean(name, macros)));
-  }
-  return std::string(text);
+  const std::vector<std::string> unknown = real::unknown_macros(text);
+  if (unknown.empty()) return std::string(text);
+  const std::vector<std::string_view> known{"hostname", "rank", "local_rank", "role_name", "round"};
+  return tl::unexpected(fmt::format("${{{}}} is no macro of a prefix; there are {}{}",
+                                    chaos::printable(unknown.front()), fmt::join(known, ", "),
+                                    chaos::did_you_mean(unknown.front(), known)));
 }
 
 Value<std::size_t> parse_choice(std::string_view text,

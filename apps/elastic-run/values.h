@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -29,11 +30,11 @@ Value<std::pair<std::uint32_t, std::uint32_t>> parse_nnodes(std::string_view tex
 // `300ms`, `1h30min`, or seconds without a unit: `90`, `0.1`. Not negative.
 Value<Duration> parse_time(std::string_view text);
 std::string time_text(Duration value);
-Value<StreamMap> parse_streams(std::string_view text);
-std::string streams_text(const StreamMap& map);
-// "0,3,12"; ascending, each once.
-Value<std::vector<std::uint32_t>> parse_ranks(std::string_view text);
-std::string ranks_text(const std::vector<std::uint32_t>& ranks);
+Value<real::StreamModes> parse_streams(std::string_view text);
+std::string streams_text(const real::StreamModes& modes);
+// "0,3,12"
+Value<std::set<int>> parse_ranks(std::string_view text);
+std::string ranks_text(const std::set<int>& ranks);
 // Texts with commas between them; `,,` stands for a comma inside one.
 std::vector<std::string> parse_texts(std::string_view text);
 std::string texts_text(const std::vector<std::string>& texts);
@@ -48,8 +49,6 @@ std::string signal_name(int signal);
 
 // Refuses macros that nobody fills in.
 Value<std::string> parse_prefix(std::string_view text);
-// The macros of a prefix, without ${ and }.
-const std::vector<std::string_view>& prefix_macros();
 
 // One of `choices`, by its place.
 Value<std::size_t> parse_choice(std::string_view text,

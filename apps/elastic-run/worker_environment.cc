@@ -127,25 +127,4 @@ WorkerStart worker_start(const Options& options, const WorkerPlace& place, const
   return start;
 }
 
-std::string line_prefix(const Options& options, const Placement& placement,
-                        std::uint32_t local_rank, const std::string& hostname) {
-  std::string filled;
-  std::string_view rest = options.log_line_prefix_template;
-  // From left to right, so that a value which looks like a macro stays as it is.
-  for (std::size_t at = rest.find("${"); at != std::string_view::npos; at = rest.find("${")) {
-    filled += rest.substr(0, at);
-    rest.remove_prefix(at + 2);
-    const std::string_view name = rest.substr(0, rest.find('}'));
-    rest.remove_prefix(name.size() + 1);
-    if (name == "hostname") filled += hostname;
-    if (name == "rank") filled += std::to_string(placement.first_rank + local_rank);
-    if (name == "local_rank") filled += std::to_string(local_rank);
-    if (name == "group_rank") filled += std::to_string(placement.group_rank);
-    if (name == "role_name") filled += options.role;
-    if (name == "round") filled += std::to_string(placement.round.number);
-  }
-  filled += rest;
-  return filled;
-}
-
 }  // namespace elastic::launch

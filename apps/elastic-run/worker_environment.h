@@ -42,8 +42,4 @@ struct WorkerStart {
 WorkerStart worker_start(const Options& options, const WorkerPlace& place, const HostFacts& host,
                          const Environment& base);
 
-// --log-line-prefix-template, filled in.
-std::string line_prefix(const Options& options, const Placement& placement,
-                        std::uint32_t local_rank, const std::string& hostname);
-
 }  // namespace elastic::launch

@@ -105,7 +105,8 @@ TEST(RunWords, a_value_that_is_lacking_is_missed) {
   says(refused({"--standalone=1", "t.py"}), "--standalone takes no value");
   says(refused({"-mpackage", "t.py"}), "options are not joined; write -m package");
   says(refused({"--max-restarts", "-1", "t.py"}), "--max-restarts: \"-1\" is not a number");
-  says(refused({"-r", "train.py"}), "-r: \"train.py\" is neither 0, 1 (stdout)");
+  says(refused({"-r", "train.py"}),
+       "-r: column 1: \"train.py\" is no mode: write 0 (none), 1 (stdout)");
 }
 
 TEST(RunNodes, numbers_and_ranges_are_checked) {
@@ -330,9 +331,9 @@ TEST(RunFailures, a_target_that_cannot_tell_slow_from_lost_is_refused) {
 
 TEST(RunLogs, maps_address_ranks_of_any_number_of_digits) {
   const Options options = parsed({"--nproc-per-node=16", "-r", "10:3,2:1", "-t15:2", "t.py"});
-  EXPECT_EQ(options.redirects.of(10), Streams::kBoth);
-  EXPECT_EQ(options.redirects.of(1), Streams::kNone);
-  EXPECT_EQ(options.tee.of(15), Streams::kErr);
+  EXPECT_EQ(options.redirects.of(10), (real::StreamMode{true, true}));
+  EXPECT_EQ(options.redirects.of(1), real::StreamMode{});
+  EXPECT_EQ(options.tee.of(15), (real::StreamMode{false, true}));
   EXPECT_TRUE(options.notices.empty());
   EXPECT_EQ(parsed({"-r", "10:3", "t.py"}).notices.size(), 1U);
   for (const char* bad :
@@ -340,8 +341,7 @@ TEST(RunLogs, maps_address_ranks_of_any_number_of_digits) {
     says(refused({std::string("-r=") + bad, "t.py"}), "-r: ");
   }
   says(refused({"--log-line-prefix-template=${ranc}", "t.py"}), "did you mean \"rank\"?");
-  says(refused({"--log-line-prefix-template=${rank", "t.py"}), "is no macro");
-  EXPECT_EQ(parsed({"t.py"}).log_line_prefix_template, "[${hostname}:${rank}] ");
+  EXPECT_EQ(parsed({"t.py"}).log_line_prefix_template, "[${hostname} ${rank}]: ");
   EXPECT_EQ(parsed({"--local-ranks-filter=", "t.py"}).local_ranks_filter.size(), 0U);
   says(refused({"--ranks-filter=1,,2", "t.py"}), "is not a list of ranks");
 }

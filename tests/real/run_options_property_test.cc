@@ -10,6 +10,7 @@
 #include "apps/elastic-run/values.h"
 #include "tests/real/run_options_support.h"
 #include "tests/support/property.h"
+#include "transport/real/logs/prefix.h"
 
 namespace elastic::launch {
 namespace {
@@ -47,26 +48,23 @@ Endpoint some_endpoint() {
   return {host, static_cast<std::uint16_t>(number(1, 65535))};
 }
 
-StreamMap some_streams() {
-  StreamMap map;
+real::StreamModes some_streams() {
+  real::StreamModes modes;
   if (maybe()) {
-    map.rest = static_cast<Streams>(number(0, 3));
-    return map;
+    modes.every.out = maybe();
+    modes.every.err = maybe();
+    return modes;
   }
   const std::uint32_t ranks = number(0, 4);
   for (std::uint32_t i = 0; i < ranks; ++i) {
-    const std::uint32_t rank = number(0, 40);
-    map.ranks[rank] = static_cast<Streams>(number(0, 3));
+    real::StreamMode& mode = modes.by_rank[static_cast<int>(number(0, 40))];
+    mode.out = maybe();
+    mode.err = maybe();
   }
-  return map;
+  return modes;
 }
 
-std::vector<std::uint32_t> some_ranks() {
-  auto ranks = *rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(0U, 3000U));
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return ranks;
-}
+std::set<int> some_ranks() { return *rc::gen::container<std::set<int>>(rc::gen::inRange(0, 3000)); }
 
 // A comma in front of a text cannot be told from one before it.
 Words some_filters() {
@@ -155,7 +153,7 @@ void fill_others(Options& o) {
   o.ranks_filter = some_ranks();
   o.duplicate_stdout_filters = some_filters();
   o.duplicate_stderr_filters = some_filters();
-  o.log_line_prefix_template = maybe() ? std::string(kDefaultPrefix)
+  o.log_line_prefix_template = maybe() ? std::string(real::kDefaultPrefix)
                                        : one_of<std::string>({"", "${rank}> ", "--x=${round}"});
   o.record = maybe() ? "" : some_text();
   o.events = maybe() ? "" : some_text();
@@ -291,21 +289,6 @@ TEST(RunJob, default_bounds_fit_every_detection_target) {
                 if (const auto* no = std::get_if<Refusal>(&derived)) RC_FAIL(no->message);
                 RC_CLASSIFY(target < std::chrono::milliseconds(300), "below 300 ms");
                 RC_CLASSIFY(target >= std::chrono::milliseconds(300), "above");
-              });
-}
-
-TEST(RunJob, an_id_of_any_kind_is_one_component_of_a_path) {
-  test::check("the directory name of an id is neither empty, hidden, an option nor a path",
-              {"changed", "as it is"}, [] {
-                const std::string id = maybe() ? *rc::gen::arbitrary<std::string>() : some_name();
-                const std::string name = directory_name(id);
-                RC_ASSERT(!name.empty());
-                RC_ASSERT(name.size() <= 81U);
-                RC_ASSERT(name.find('/') == std::string::npos);
-                RC_ASSERT(name.front() != '.');
-                RC_ASSERT(name.front() != '-');
-                RC_CLASSIFY(name != id, "changed");
-                RC_CLASSIFY(name == id, "as it is");
               });
 }
 

@@ -71,13 +71,17 @@ std::vector<Sample> torchruns_samples() {
       {I::kLogDir, "some/dir", [](O o) { return o.log_dir == "some/dir"; }},
       {I::kRedirects, "0:1,12:3",
        [](O o) {
-         return o.redirects.of(0) == Streams::kOut && o.redirects.of(12) == Streams::kBoth &&
-                o.redirects.of(1) == Streams::kNone;
+         return o.redirects.of(0) == real::StreamMode{true, false} &&
+                o.redirects.of(12) == real::StreamMode{true, true} &&
+                o.redirects.of(1) == real::StreamMode{};
        }},
-      {I::kTee, "3", [](O o) { return o.tee.of(77) == Streams::kBoth; }},
+      {I::kTee, "3",
+       [](O o) {
+         return o.tee.of(77) == real::StreamMode{true, true};
+       }},
       {I::kLocalRanksFilter, "12,0",
        [](O o) {
-         return o.local_ranks_filter == std::vector<std::uint32_t>{0, 12};
+         return o.local_ranks_filter == std::set{0, 12};
        }},
       {I::kDuplicateStdoutFilters, "loss,a,,b",
        [](O o) {

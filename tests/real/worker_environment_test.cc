@@ -164,20 +164,6 @@ TEST(WorkerCommand, the_local_rank_macro_is_filled_in_and_nothing_else) {
                                                   "$local_rank", "$${rank}"}));
 }
 
-TEST(LinePrefix, names_host_and_global_rank_unless_told_otherwise) {
-  const Placement placement = place_of(1, 2, 4);
-  const auto prefix = [&](const std::vector<std::string>& argv) {
-    return line_prefix(parsed(argv), placement, 2, "gpu-3");
-  };
-  EXPECT_EQ(prefix({"t.py"}), "[gpu-3:6] ");
-  EXPECT_EQ(prefix({"--role=t", "--log-line-prefix-template",
-                    "${role_name}/${local_rank}/${group_rank}/${round}$ ", "t.py"}),
-            "t/2/1/7$ ");
-  EXPECT_EQ(prefix({"--role=${rank}", "--log-line-prefix-template=${role_name}", "t.py"}),
-            "${rank}");
-  EXPECT_EQ(prefix({"--log-line-prefix-template=", "t.py"}), "");
-}
-
 TEST(WorkerEnvironment, ranks_of_a_round_are_a_permutation_whatever_its_shape) {
   test::check(
       "each rank from 0 to the world size is given to exactly one worker",
