@@ -101,18 +101,6 @@ Seat take_seat(const Options& options) {
   return seat;
 }
 
-real::StreamModes modes_of(const StreamMap& map) {
-  const auto mode = [](Streams streams) {
-    const auto bits = static_cast<unsigned>(streams);
-    return real::StreamMode{.out = (bits & 1U) != 0, .err = (bits & 2U) != 0};
-  };
-  real::StreamModes modes;
-  modes.every = mode(map.rest);
-  for (const auto& [rank, streams] : map.ranks)
-    modes.by_rank[static_cast<int>(rank)] = mode(streams);
-  return modes;
-}
-
 class AgentProgram {
  public:
   AgentProgram(const Options& options, const Machine& machine, const Environment& environment,
@@ -178,8 +166,8 @@ void AgentProgram::make_logs() {
   logs.folder.host = machine_.hostname;
   logs.role_name = options_.role;
   logs.prefix = options_.log_line_prefix_template;
-  logs.redirects = modes_of(options_.redirects);
-  logs.tee = modes_of(options_.tee);
+  logs.redirects = options_.redirects;
+  logs.tee = options_.tee;
   for (const std::uint32_t rank : options_.local_ranks_filter)
     logs.local_ranks_shown.insert(static_cast<int>(rank));
   for (const std::uint32_t rank : options_.ranks_filter)

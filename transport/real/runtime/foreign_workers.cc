@@ -23,28 +23,26 @@ std::int64_t unix_now_ns() {
 
 ForeignWorkers::ForeignWorkers(asio::io_context& loop, ForeignOptions options, WorkerLogs& logs,
                                Handlers handlers)
-    : loop_(loop),
-      options_(std::move(options)),
-      logs_(logs),
-      handlers_(std::move(handlers)),
-      group_(loop, options_.group,
-             {.started = [this](std::uint32_t rank, pid_t pid) { on_started(rank, pid); },
-              .exited = [this](const WorkerEnd& end) { on_exited(end); },
-              .start_failed =
-                  [this](std::uint32_t rank, const std::string& why) {
-                    handlers_.line(fmt::format("worker {} was not started: {}", rank, why));
-                  },
-              .unkillable =
-                  [this](const std::vector<std::string>& processes) {
-                    std::string all;
-                    for (const std::string& one : processes) all += (all.empty() ? "" : ", ") + one;
-                    handlers_.line(fmt::format(
-                        "still there after SIGKILL: {}; the kernel holds it (often a hung disk or "
-                        "GPU): not waited for any longer, but the machine needs a look",
-                        all));
-                  },
-              .warning = [this](const std::string& text) { handlers_.line(text); }}) {
+    : loop_(loop), options_(std::move(options)), logs_(logs), handlers_(std::move(handlers)) {
   ELASTIC_ASSERT(options_.workers > 0);
+}
+
+void ForeignWorkers::make_group() {
+  ELASTIC_ASSERT(group_ == nullptr);
+  WorkerGroupHandlers handlers;
+  handlers.started = [this](std::uint32_t rank, pid_t pid) { on_started(rank, pid); };
+  handlers.exited = [this](const WorkerEnd& end) { on_exited(end); };
+  handlers.start_failed = [this](std::uint32_t rank, const std::string& why) {
+    handlers_.line(fmt::format("worker {} was not started: {}", rank, why));
+  };
+  handlers.unkillable = [this](const std::vector<std::string>& processes) {
+    handlers_.line(fmt::format(
+        "still there after SIGKILL: {}; the kernel holds it (often a hung disk or GPU): "
+        "not waited for any longer, but the machine needs a look",
+        fmt::join(processes, ", ")));
+  };
+  handlers.warning = [this](const std::string& text) { handlers_.line(text); };
+  group_ = std::make_unique<WorkerGroup>(loop_, options_.group, std::move(handlers));
 }
 
 void ForeignWorkers::kill_leftovers() {
@@ -56,6 +54,7 @@ void ForeignWorkers::kill_leftovers() {
     for (const std::string& process : result.surviving) {
       handlers_.line(fmt::format("left by an earlier agent and not to be killed: {}", process));
     }
+    make_group();
     runtime_->feed(LeftoversKilled{});
   });
 }
@@ -70,7 +69,7 @@ void ForeignWorkers::enter(const Placement& placement) {
   started_ = 0;
   stopping_ = false;
   state_ = State::kMeeting;
-  group_.prepare();
+  group_->prepare();
   runtime_->meeting().find(placement,
                            [this, round = placement.round](const wire::PeerAddress& master) {
                              if (state_ == State::kMeeting && placement_.round == round)
@@ -101,7 +100,7 @@ void ForeignWorkers::start(const wire::PeerAddress& master) {
   }
   if (workers.size() == options_.workers) {
     state_ = State::kRunning;
-    group_.start(placement_.round, lease_from_, workers);
+    group_->start(placement_.round, lease_from_, workers);
   }
   for (const int fd : opened) ::close(fd);
   if (workers.size() < options_.workers) fail_all({125, 0});
@@ -153,16 +152,16 @@ void ForeignWorkers::stop(bool kill) {
   stopping_ = true;
   // Told to core from the loop: it has asked within a step.
   if (state_ == State::kMeeting) return fail_all({0, kill ? SIGKILL : SIGTERM});
-  if (state_ == State::kRunning) group_.stop(kill);
+  if (state_ == State::kRunning) group_->stop(kill);
 }
 
 void ForeignWorkers::kill_worker(std::uint32_t local_rank) {
-  if (state_ == State::kRunning) group_.kill_worker(local_rank);
+  if (state_ == State::kRunning) group_->kill_worker(local_rank);
 }
 
 void ForeignWorkers::renew(const RenewLease& renewal) {
   lease_from_ = renewal.from;
-  if (state_ == State::kRunning) group_.renew(renewal.from, renewal.running);
+  if (state_ == State::kRunning) group_->renew(renewal.from, renewal.running);
 }
 
 void ForeignWorkers::finish(std::function<void()> done) {
@@ -171,7 +170,7 @@ void ForeignWorkers::finish(std::function<void()> done) {
     state_ = State::kNone;
     runtime_->meeting().forget();
   }
-  if (state_ == State::kRunning) group_.stop(true);
+  if (state_ == State::kRunning) group_->stop(true);
   finished();
 }
 

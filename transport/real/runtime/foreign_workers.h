@@ -69,12 +69,15 @@ class ForeignWorkers final : public Workers {
   void finish(std::function<void()> done) override;
 
   // A signal that the agent hands on.
-  void forward(int signal) { group_.forward(signal); }
+  void forward(int signal) {
+    if (group_) group_->forward(signal);
+  }
   bool alive() const { return state_ != State::kNone; }
 
  private:
   enum class State : std::uint8_t { kNone, kMeeting, kRunning };
 
+  void make_group();
   void start(const wire::PeerAddress& master);
   void on_started(std::uint32_t local_rank, pid_t pid);
   void on_exited(const WorkerEnd& end);
@@ -87,7 +90,8 @@ class ForeignWorkers final : public Workers {
   WorkerLogs& logs_;
   Handlers handlers_;
   Runtime* runtime_ = nullptr;
-  WorkerGroup group_;
+  // Made once nothing of an earlier life is left: what it keeps ready would be taken for that.
+  std::unique_ptr<WorkerGroup> group_;
   State state_ = State::kNone;
   Placement placement_;
   Time lease_from_{};
