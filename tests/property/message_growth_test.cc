@@ -3,6 +3,7 @@
 // tried; tools/sweep takes 10,000.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -47,8 +48,9 @@ class ChangeCounter final : public sim::Observer {
   std::vector<std::uint64_t> of_change_;
 };
 
-// Messages of the change that these faults bring to a job of so many nodes.
-std::uint64_t messages_of_a_change(std::uint32_t nodes, const std::string& faults) {
+// Messages of the change that these faults bring to a job of so many nodes, in one run.
+std::uint64_t messages_of_a_change(std::uint32_t nodes, const std::string& faults,
+                                   std::uint64_t seed) {
   const std::string count = std::to_string(nodes);
   const std::string text = "job:\n  nodes: {min: 2, max: " + count +
                            "}\n  model: resnet50\n  steps: 100000\n  dataset: 1281167\n"
@@ -61,13 +63,24 @@ std::uint64_t messages_of_a_change(std::uint32_t nodes, const std::string& fault
     ADD_FAILURE() << scenario.error().text();
     return 0;
   }
-  const sim::WorldConfig config = chaos::to_world(*scenario, 1);
-  sim::World world(config, chaos::make_plan(*scenario, 1));
+  const sim::WorldConfig config = chaos::to_world(*scenario, seed);
+  sim::World world(config, chaos::make_plan(*scenario, seed));
   ChangeCounter counter;
   world.watch(counter);
   world.run(Time{} + config.horizon);
   EXPECT_EQ(counter.of_change().size(), 1U) << nodes << " nodes";
   return counter.of_change().empty() ? 0 : counter.of_change().front();
+}
+
+// How many stand at the same moment is a matter of chance, and each asks everybody: the median of
+// five runs.
+std::uint64_t median_of_changes(std::uint32_t nodes, const std::string& faults) {
+  std::vector<std::uint64_t> runs;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    runs.push_back(messages_of_a_change(nodes, faults, seed));
+  }
+  std::sort(runs.begin(), runs.end());
+  return runs[runs.size() / 2];
 }
 
 // Least squares in logarithms.
@@ -91,7 +104,7 @@ void grows_no_faster_than_the_job(const std::string& faults) {
   const std::uint64_t largest = most == nullptr ? 1000 : std::stoull(most);
   std::vector<std::pair<double, double>> points;
   for (std::uint32_t nodes = 10; nodes <= largest; nodes *= 10) {
-    const std::uint64_t messages = messages_of_a_change(nodes, faults);
+    const std::uint64_t messages = median_of_changes(nodes, faults);
     ASSERT_GT(messages, nodes) << "every member is asked to leave";
     points.emplace_back(nodes, static_cast<double>(messages));
     std::cout << nodes << " nodes: " << messages << " messages\n";
