@@ -46,8 +46,10 @@ Duration transfer(std::int64_t bytes, std::int64_t bytes_per_second) {
   return Duration(math::mul_div(bytes, 1'000'000'000, bytes_per_second));
 }
 
+}  // namespace
+
 // Who has said what since the healing.
-class Watch final : public sim::Observer {
+class LivenessCheck::Watch final : public sim::Observer {
  public:
   Watch(sim::World& world, NodeId host) : world_(world), host_(host) {}
 
@@ -124,6 +126,8 @@ class Watch final : public sim::Observer {
   Time done_at_{};
 };
 
+namespace {
+
 // A random core: of nodes whose machine is up or can come up, min_nodes to all of them, a multiple
 // of node_unit; in three of four draws with the host of the journal in it, if there is one.
 std::vector<NodeId> draw_core(const sim::World& world, std::uint64_t key) {
@@ -164,8 +168,8 @@ struct Voided {
 };
 
 // Which assumption of docs/assumptions.md explains that nothing runs, with what shows it.
-std::optional<Voided> voided(const sim::World& world, const Watch& watch,
-                             const std::vector<NodeId>& core) {
+std::optional<Voided> voided(const sim::World& world, const std::map<NodeId, ExitReason>& exits,
+                             bool journal_lost, const std::vector<NodeId>& core) {
   const JobConfig& job = world.config().job;
   const auto name_of = [&](NodeId node) { return world.config().nodes[node.value - 1].name; };
   const auto in_core = [&](NodeId node) {
@@ -175,15 +179,15 @@ std::optional<Voided> voided(const sim::World& world, const Watch& watch,
     return Voided{"the host of a hosted journal comes back",
                   name_of(job.journal_host) + ", which hosts it, is not in the core"};
   }
-  if (job.journal == JournalKind::kHosted && watch.journal_lost()) {
+  if (job.journal == JournalKind::kHosted && journal_lost) {
     return Voided{"the file of a hosted journal is not lost",
                   "a fault took the file or the machine of " + name_of(job.journal_host)};
   }
   std::uint32_t gone = 0;
   std::string who;
   for (const NodeId node : core) {
-    const auto exit = watch.exits().find(node);
-    if (exit == watch.exits().end() || world.agent_running(node)) continue;
+    const auto exit = exits.find(node);
+    if (exit == exits.end() || world.agent_running(node)) continue;
     ++gone;
     who += (who.empty() ? "" : ", ") + name_of(node);
   }
@@ -287,56 +291,64 @@ Duration liveness_bound(const sim::WorldConfig& config, const Timeouts& t) {
          job.cool_down + (step * 2 + training.copy_stall) * kStepsToShow;
 }
 
-LivenessResult check_liveness(sim::World& world, const LivenessPlan& plan, OracleSet* oracles) {
-  ELASTIC_ASSERT(oracles != nullptr);
+LivenessCheck::LivenessCheck(sim::World& world, const LivenessPlan& plan, OracleSet& oracles)
+    : world_(world),
+      plan_(plan),
+      oracles_(oracles),
+      watch_(std::make_unique<Watch>(world, world.config().job.journal_host)) {
+  ELASTIC_ASSERT(world.events() == 0);
+  oracles_.accompany(watch_.get());
+}
+
+LivenessCheck::~LivenessCheck() { oracles_.accompany(nullptr); }
+
+LivenessResult LivenessCheck::run() {
   LivenessResult result;
-  result.moment = plan.moment;
-  result.bound = liveness_bound(world.config(), world.timeouts());
-  Watch watch(world, world.config().job.journal_host);
-  oracles->accompany(&watch);
-  const auto alone = [&](LivenessResult::Kind kind) {
-    oracles->accompany(nullptr);
+  result.moment = plan_.moment;
+  result.bound = liveness_bound(world_.config(), world_.timeouts());
+  const auto as = [&](LivenessResult::Kind kind) {
     result.kind = kind;
     return result;
   };
-  const sim::Outcome before = world.run(plan.moment);
+  const sim::Outcome before = world_.run(plan_.moment);
   const bool over = before.end == sim::Outcome::End::kVerdict ||
-                    before.end == sim::Outcome::End::kAllExited || watch.over();
-  if (over || oracles->violation() || world.now() < plan.moment) {
-    return alone(LivenessResult::Kind::kJobOver);
+                    before.end == sim::Outcome::End::kAllExited || watch_->over();
+  if (over || oracles_.violation() || world_.now() < plan_.moment) {
+    return as(LivenessResult::Kind::kJobOver);
   }
-  result.core = draw_core(world, plan.core_key);
-  world.heal_core_and_fail_rest(result.core);
-  oracles->heal_core(world.now(), result.core);
-  watch.start(result.core);
-  const Time deadline = plan.moment + result.bound;
-  world.run(deadline);
-  if (watch.done()) {
-    result.took = watch.done_at() - plan.moment;
-    return alone(LivenessResult::Kind::kHeld);
+  result.core = draw_core(world_, plan_.core_key);
+  world_.heal_core_and_fail_rest(result.core);
+  oracles_.heal_core(world_.now(), result.core);
+  watch_->start(result.core);
+  const Time deadline = plan_.moment + result.bound;
+  world_.run(deadline);
+  if (watch_->done()) {
+    result.took = watch_->done_at() - plan_.moment;
+    return as(LivenessResult::Kind::kHeld);
   }
   // A safety violation, or the user, ended it: nothing was shown.
   const bool interrupted =
-      oracles->violation() || (world.now() < deadline && !nobody(world, result.core));
-  if (interrupted) return alone(LivenessResult::Kind::kJobOver);
-  if (const std::optional<Voided> why = voided(world, watch, result.core)) {
+      oracles_.violation() || (world_.now() < deadline && !nobody(world_, result.core));
+  if (interrupted) return as(LivenessResult::Kind::kJobOver);
+  if (const std::optional<Voided> why =
+          voided(world_, watch_->exits(), watch_->journal_lost(), result.core)) {
     result.assumption = why->assumption;
     result.proof = why->proof;
-    return alone(LivenessResult::Kind::kVoided);
+    return as(LivenessResult::Kind::kVoided);
   }
   result.violation = Violation{
       .oracle = "liveness",
       .title = "a healed core did not come back",
       .kind = ViolationKind::kLiveness,
-      .at = world.now(),
-      .event = world.events(),
+      .at = world_.now(),
+      .event = world_.events(),
       .agent = {},
-      .round = watch.newest().value_or(RoundId{}),
+      .round = watch_->newest().value_or(RoundId{}),
       .expected = fmt::format("a round of the {} healed nodes alone makes steps within {}",
                               result.core.size(), in_words(result.bound)),
-      .found = "none: " + state_of(world, result.core)};
-  oracles->say(result.violation);
-  return alone(LivenessResult::Kind::kViolation);
+      .found = "none: " + state_of(world_, result.core)};
+  oracles_.say(result.violation);
+  return as(LivenessResult::Kind::kViolation);
 }
 
 }  // namespace elastic::chaos

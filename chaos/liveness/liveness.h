@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -55,9 +56,26 @@ LivenessPlan plan_liveness(std::uint64_t seed, Duration span);
 // How long a healed core may take to make steps, and why.
 Duration liveness_bound(const sim::WorldConfig& config, const Timeouts& timeouts);
 
-// Runs `world` (not run yet, or run to some time before the moment) to the moment, heals the core,
-// and runs on until progress or the bound. `oracles` watch `world` already, as in any run; they get
-// the violation too. A safety violation ends the run early: then the kind is kJobOver.
-LivenessResult check_liveness(sim::World& world, const LivenessPlan& plan, OracleSet* oracles);
+// To be made before `world` runs; `oracles` watch it already, as in any run. Both outlive this.
+class LivenessCheck {
+ public:
+  LivenessCheck(sim::World& world, const LivenessPlan& plan, OracleSet& oracles);
+  ~LivenessCheck();
+  LivenessCheck(const LivenessCheck&) = delete;
+  LivenessCheck& operator=(const LivenessCheck&) = delete;
+
+  // Runs the world, which has not passed the moment, to it, heals the core, and runs on until
+  // progress or the bound. The oracles get the violation too. A safety violation ends the run
+  // early: then the kind is kJobOver.
+  LivenessResult run();
+
+ private:
+  class Watch;
+
+  sim::World& world_;
+  LivenessPlan plan_;
+  OracleSet& oracles_;
+  std::unique_ptr<Watch> watch_;
+};
 
 }  // namespace elastic::chaos

@@ -41,9 +41,12 @@ class OracleSet::Switchboard final : public WorldView {
 
 template <class O, class... More>
 void OracleSet::add(More&&... more) {
-  Bench bench{config_, timeouts_, truth_, *view_,
-              [this](Violation violation) { say(std::move(violation)); }};
-  oracles_.push_back(std::make_unique<O>(std::move(bench), std::forward<More>(more)...));
+  oracles_.push_back(std::make_unique<O>(bench(), std::forward<More>(more)...));
+}
+
+Bench OracleSet::bench() {
+  return {config_, timeouts_, truth_, *view_,
+          [this](Violation violation) { say(std::move(violation)); }};
 }
 
 OracleSet::OracleSet(const sim::WorldConfig& config, const Timeouts& timeouts,
@@ -79,6 +82,14 @@ OracleSet::OracleSet(const sim::WorldConfig& config, const Timeouts& timeouts,
 }
 
 OracleSet::~OracleSet() = default;
+
+void OracleSet::let_go_of_account() {
+  account_ = nullptr;
+  ELASTIC_ASSERT(oracles_.back()->name() == "account");
+  oracles_.back() = std::make_unique<AccountOracle>(bench(), nullptr);
+  for (auto& listeners : listeners_) listeners.clear();
+  enlist();
+}
 
 void OracleSet::enlist() {
   for (const auto& oracle : oracles_) {

@@ -56,6 +56,9 @@ class OracleSet final : public sim::Observer {
   // this set lets go of it at accompany(nullptr)). Told after Truth.
   void accompany(sim::Observer* companion) { companion_ = companion; }
 
+  // The account is not kept any more: what it showed so far does not count.
+  void let_go_of_account();
+
   // What after_event() does; for tests without a world.
   void end_event(Time now, std::uint64_t index);
   // The liveness phase has begun: bounds count from here for the core, and for nobody else.
@@ -87,6 +90,7 @@ class OracleSet final : public sim::Observer {
 
   template <class O, class... More>
   void add(More&&... more);
+  Bench bench();
   void enlist();
 
   sim::WorldConfig config_;

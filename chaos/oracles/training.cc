@@ -31,12 +31,14 @@ SamplesOracle::SamplesOracle(Bench bench)
               .interests = kOnWorker},
              std::move(bench)),
       rules_(sim::rules_of(config())) {
-  next_[Lineage{}] = data::Cursor{};
+  next_[Lineage{}.value] = data::Cursor{};
 }
 
 void SamplesOracle::on_worker(Time now, const sim::WorkerEvent& event) {
   if (!native() || event.kind != WorkerEventKind::kApplied) return;
-  const auto before = next_.find(event.before);
+  const Seen what{event.before, event.state.lineage, event.batch, event.cursor};
+  if (seen_ == what) return counted();
+  const auto before = next_.find(event.before.value);
   if (before == next_.end()) return;  // `lineage` and `weights` speak of states that nobody trained
   counted();
   const data::Cursor from{event.batch.epoch, event.batch.first.value};
@@ -57,7 +59,8 @@ void SamplesOracle::on_worker(Time now, const sim::WorkerEvent& event) {
                                            grouped(event.state.step.value)),
                    .found = "its cursor says " + in_words(event.cursor)});
   }
-  next_[event.state.lineage] = next;
+  next_[event.state.lineage.value] = next;
+  if (event.cursor == next) seen_ = what;
 }
 
 // ---- weights
@@ -73,7 +76,7 @@ WeightsOracle::WeightsOracle(Bench bench)
              std::move(bench)),
       rules_(sim::rules_of(config())),
       undisturbed_(rules_.data, rules_.batch.reference_batch) {
-  trained_[Lineage{}] = Trained{sim::initial_weights(rules_.data.seed), {}, {}, {}};
+  trained_[Lineage{}.value] = Trained{sim::initial_weights(rules_.data.seed), {}, {}, {}};
   digests_.push_back(undisturbed_.digest());
 }
 
@@ -123,26 +126,32 @@ WeightsOracle::Trained WeightsOracle::trained_from(const Trained& before,
 void WeightsOracle::on_worker(Time now, const sim::WorkerEvent& event) {
   if (!native()) return;
   if (event.kind == WorkerEventKind::kFilled || event.kind == WorkerEventKind::kLoaded) {
-    const auto known = trained_.find(event.state.lineage);
+    const auto known = trained_.find(event.state.lineage.value);
     if (known != trained_.end())
       judge(now, event, sim::digest_of(known->second.weights), "as whoever trained it had them");
     return;
   }
   if (event.kind != WorkerEventKind::kApplied) return;
-  const auto before = trained_.find(event.before);
-  if (before == trained_.end()) {
-    violated(now, {.agent = {event.node, event.life},
-                   .round = event.round,
-                   .expected = "a step is applied to a state that somebody trained",
-                   .found = fmt::format("step {} is applied to lineage {:016x}",
-                                        grouped(event.state.step.value), event.before.value)});
-    return;
+  const Seen what{event.round, event.state, event.before, event.batch, event.cursor};
+  const bool constant = rules_.batch.mode == policy::BatchMode::kConstant;
+  if (seen_ != what) {
+    const auto before = trained_.find(event.before.value);
+    if (before == trained_.end()) {
+      violated(now, {.agent = {event.node, event.life},
+                     .round = event.round,
+                     .expected = "a step is applied to a state that somebody trained",
+                     .found = fmt::format("step {} is applied to lineage {:016x}",
+                                          grouped(event.state.step.value), event.before.value)});
+      return;
+    }
+    const Trained after = trained_from(before->second, event);
+    expected_.trained = sim::digest_of(after.weights);
+    expected_.undisturbed = constant ? undisturbed_digest(event.state.step) : 0;
+    trained_[event.state.lineage.value] = after;
+    seen_ = what;
   }
-  const Trained after = trained_from(before->second, event);
-  judge(now, event, sim::digest_of(after.weights), "trained from the state before");
-  trained_[event.state.lineage] = after;
-  if (rules_.batch.mode == policy::BatchMode::kConstant)
-    judge(now, event, undisturbed_digest(event.state.step), "as in an undisturbed run");
+  judge(now, event, expected_.trained, "trained from the state before");
+  if (constant) judge(now, event, expected_.undisturbed, "as in an undisturbed run");
 }
 
 }  // namespace elastic::chaos

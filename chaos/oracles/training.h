@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "chaos/oracles/oracle.h"
@@ -22,7 +23,17 @@ class SamplesOracle final : public Oracle {
 
  private:
   TrainingRules rules_;
-  std::map<Lineage, data::Cursor> next_;  // the sample that follows, of every state ever trained
+  // The sample that follows, of every state ever trained. By lineage; looked up, never walked.
+  std::unordered_map<std::uint64_t, data::Cursor> next_;
+  // All members of a round apply the same step: what the last one was found to do need not be
+  // looked up again.
+  struct Seen {
+    Lineage before, after;
+    data::Batch batch;
+    data::Cursor cursor;
+    bool operator==(const Seen&) const = default;
+  };
+  std::optional<Seen> seen_;
 };
 
 // The weights are those that a single undisturbed worker has after the same steps: each step is
@@ -47,7 +58,22 @@ class WeightsOracle final : public Oracle {
   Trained trained_from(const Trained& before, const sim::WorkerEvent& event) const;
 
   TrainingRules rules_;
-  std::map<Lineage, Trained> trained_;
+  std::unordered_map<std::uint64_t, Trained> trained_;  // by lineage; looked up, never walked
+  // As in SamplesOracle. The same digests are expected of all who do the same.
+  struct Seen {
+    RoundId round;
+    StatePoint state;
+    Lineage before;
+    data::Batch batch;
+    data::Cursor cursor;
+    bool operator==(const Seen&) const = default;
+  };
+  struct Expected {
+    std::uint64_t trained = 0;
+    std::uint64_t undisturbed = 0;  // constant batch
+  };
+  std::optional<Seen> seen_;
+  Expected expected_;
   sim::Undisturbed undisturbed_;
   std::vector<std::uint64_t> digests_;  // of the undisturbed run, by step
 };

@@ -414,6 +414,7 @@ void Truth::on_delivered(Time /*now*/, NodeId /*from*/, NodeId to, const Message
                        [](const Machine::Sent& s, BeatNo beat) { return s.beat < beat; });
   if (sent == machine.beats.end() || sent->beat != order->beat) return;
   machine.grant = Grant{.beat = order->beat, .from = sent->local, .any = true};
+  machine.beats.erase(machine.beats.begin(), sent);  // no older one can grant anything any more
 }
 
 }  // namespace elastic::chaos

@@ -18,6 +18,10 @@ struct Crash {
 
 constexpr int kCrashStatus = 3;
 
+// For a process whose crash its parent will look into: from here on a failed assertion or a fatal
+// signal ends it, and tells nobody.
+void crash_without_a_word();
+
 // While it lives, a failed assertion of core/ calls `tell` (which may print, or write to a pipe,
 // and need not return) and then ends the process with kCrashStatus; a fatal signal prints
 // `last_words` to stderr and ends it likewise. One at a time; a nested one is inert.

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "chaos/account/account.h"
 #include "chaos/oracles/oracle_set.h"
+#include "chaos/run/branch.h"
+#include "chaos/run/branched_liveness.h"
 #include "chaos/run/interrupt.h"
 #include "core/assert.h"
 #include "core/membership/config.h"
@@ -104,10 +108,39 @@ std::vector<ZoneInfo> zones_of(const sim::WorldConfig& config) {
   return zones;
 }
 
-void main_run(Session& session, const sim::WorldConfig& config, const sim::Plan& plan,
-              const RunOptions& options) {
+// The time that the plan's faults fill, and what a core healed at the drawn moment may take: a
+// bound that passed the end of the scenario would show nothing.
+sim::WorldConfig for_liveness(sim::WorldConfig config, const LivenessPlan& when) {
+  const auto timeouts = derive_timeouts(config.job);
+  ELASTIC_ASSERT(std::holds_alternative<Timeouts>(timeouts));
+  const Duration bound = liveness_bound(config, std::get<Timeouts>(timeouts));
+  config.horizon = std::max(config.horizon, when.moment - Time{} + bound);
+  return config;
+}
+
+// Runs to the moment and leaves the liveness phase to a copy of this process.
+std::unique_ptr<Branch> branch_off(sim::World& world, const LivenessPlan& when, OracleSet& oracles,
+                                   sim::Outcome& outcome) {
+  LivenessCheck check(world, when, oracles);
+  outcome = world.run(when.moment);
+  if (oracles.violation() || interrupted()) return nullptr;
+  return std::make_unique<Branch>([&] {
+    world.dismiss_observers();
+    oracles.let_go_of_account();
+    world.watch(oracles);
+    BranchedLiveness branched{.result = check.run(), .checks = {}};
+    if (branched.result.failed() || oracles.violation()) return std::string();
+    for (const OracleCount& count : oracles.counts()) branched.checks.push_back(count.checks);
+    return to_text(branched);
+  });
+}
+
+// With `when`, gives the liveness phase that has branched off.
+std::unique_ptr<Branch> main_run(Session& session, const sim::WorldConfig& config,
+                                 const sim::Plan& plan, const RunOptions& options,
+                                 const std::optional<LivenessPlan>& when) {
   RunResult& result = session.result;
-  sim::World world(config, plan);
+  sim::World world(when ? for_liveness(config, *when) : config, plan);
   session.world = &world;
   Account account(config);
   OracleSet oracles(config, world.timeouts(), &account);
@@ -117,7 +150,10 @@ void main_run(Session& session, const sim::WorldConfig& config, const sim::Plan&
   oracles.watch(world);
   world.watch(watcher);
   if (options.attach) options.attach(world);
-  result.outcome = world.run(Time{} + config.horizon);
+  std::unique_ptr<Branch> branch;
+  if (when) branch = branch_off(world, *when, oracles, result.outcome);
+  const bool stopped_before = when && result.outcome.end == sim::Outcome::End::kStopped;
+  if (!stopped_before) result.outcome = world.run(Time{} + config.horizon);
   account.finish(world.now());
   const bool stopped = interrupted() && result.outcome.end == sim::Outcome::End::kStopped;
   if (!stopped) oracles.finish(world.now());
@@ -134,22 +170,12 @@ void main_run(Session& session, const sim::WorldConfig& config, const sim::Plan&
   }
   session.world = nullptr;
   session.oracles = nullptr;
-}
-
-// The time that the plan's faults fill, and what a core healed at the drawn moment may take: a
-// bound that passed the end of the scenario would show nothing.
-sim::WorldConfig for_liveness(sim::WorldConfig config, const LivenessPlan& when) {
-  const auto timeouts = derive_timeouts(config.job);
-  ELASTIC_ASSERT(std::holds_alternative<Timeouts>(timeouts));
-  const Duration bound = liveness_bound(config, std::get<Timeouts>(timeouts));
-  config.horizon = std::max(config.horizon, when.moment - Time{} + bound);
-  return config;
+  return branch;
 }
 
 void liveness_run(Session& session, const sim::WorldConfig& main_config, const sim::Plan& plan,
-                  const RunOptions& options) {
+                  const RunOptions& options, const LivenessPlan& when) {
   RunResult& result = session.result;
-  const LivenessPlan when = plan_liveness(main_config.seed, liveness_span(main_config));
   const sim::WorldConfig config = for_liveness(main_config, when);
   sim::World world(config, plan);
   session.world = &world;
@@ -159,7 +185,7 @@ void liveness_run(Session& session, const sim::WorldConfig& main_config, const s
   Watcher watcher(world, nullptr, options);
   oracles.watch(world);
   world.watch(watcher);
-  LivenessResult liveness = check_liveness(world, when, &oracles);
+  LivenessResult liveness = LivenessCheck(world, when, oracles).run();
   if (interrupted()) {
     result.verdict = VerdictClass::kInterrupted;
   } else {
@@ -177,13 +203,32 @@ void liveness_run(Session& session, const sim::WorldConfig& main_config, const s
   session.oracles = nullptr;
 }
 
+// Takes over what the branch came to. False: nothing, so that the phase has to be run by itself.
+bool take_branch(RunResult& result, Branch& branch) {
+  const std::optional<std::string> text = branch.result();
+  if (interrupted()) {
+    result.verdict = VerdictClass::kInterrupted;
+    return true;
+  }
+  auto branched = text ? branched_liveness_from_text(*text) : std::nullopt;
+  if (!branched || branched->checks.size() != result.oracles.size()) return false;
+  for (std::size_t i = 0; i < result.oracles.size(); ++i)
+    result.oracles[i].checks += branched->checks[i];
+  result.liveness = std::move(branched->result);
+  return true;
+}
+
 void run_phases(Session& session, const Scenario& scenario, const RunOptions& options) {
   RunResult& result = session.result;
   const sim::WorldConfig config = to_world(scenario, result.seed);
   const sim::Plan plan = options.plan != nullptr ? *options.plan : make_plan(scenario, result.seed);
   result.zones = zones_of(config);
+  const LivenessPlan when = plan_liveness(config.seed, liveness_span(config));
+  std::unique_ptr<Branch> branch;
   if (options.main) {
-    main_run(session, config, plan, options);
+    const bool branches = options.liveness && options.branch;
+    branch = main_run(session, config, plan, options,
+                      branches ? std::optional<LivenessPlan>(when) : std::nullopt);
     if (result.verdict != VerdictClass::kHolds) return;
     result.expected = judge(scenario.expect, result.summary);
   }
@@ -191,7 +236,8 @@ void run_phases(Session& session, const Scenario& scenario, const RunOptions& op
                   [](const Judged& judged) { return !judged.ok; })) {
     result.verdict = VerdictClass::kMissed;
   }
-  if (options.liveness) liveness_run(session, config, plan, options);
+  if (!options.liveness || (branch && take_branch(result, *branch))) return;
+  liveness_run(session, config, plan, options, when);
 }
 
 }  // namespace

@@ -13,9 +13,13 @@ namespace elastic::chaos {
 
 struct RunOptions {
   // The liveness phase is a second run of the same plan: at a moment drawn from the seed a random
-  // core is healed and the rest cut off for good. It costs about half a run more (it ends soon
-  // after the moment), so it is made for every seed, in batches too; nothing is sampled.
+  // core is healed and the rest cut off for good. It is made for every seed, in batches too;
+  // nothing is sampled.
   bool liveness = true;
+  // Up to that moment both runs are one, so the phase branches off the main run in a process of its
+  // own. One that finds something (or crashes) is run again from the beginning, for its story.
+  // False: it is run from the beginning in any case, which comes to the same.
+  bool branch = true;
   // False: only the liveness phase (for shrinking a failure that it showed).
   bool main = true;
   // Instead of the one that the seed generates.

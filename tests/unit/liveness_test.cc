@@ -39,7 +39,7 @@ LivenessResult judge(const sim::WorldConfig& config, const sim::Plan& plan) {
   OracleSet oracles(config, world.timeouts());
   oracles.watch(world);
   const LivenessPlan when = plan_liveness(config.seed, std::chrono::minutes(10));
-  const LivenessResult result = check_liveness(world, when, &oracles);
+  const LivenessResult result = LivenessCheck(world, when, oracles).run();
   EXPECT_FALSE(oracles.violation().has_value()) << config.seed << " " << oracles.violation()->found;
   return result;
 }

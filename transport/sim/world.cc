@@ -188,6 +188,7 @@ World::World(const WorldConfig& config, Plan plan)
 World::~World() = default;
 
 void World::watch(Observer& observer) { impl_->observers.push_back(&observer); }
+void World::dismiss_observers() { impl_->observers.clear(); }
 Outcome World::run(Time until) { return impl_->run(until); }
 void World::stop() { impl_->stopping = true; }
 void World::heal_core_and_fail_rest(const std::vector<NodeId>& core) {

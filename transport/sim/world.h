@@ -40,6 +40,8 @@ class World {
 
   // Observers are called in the order of addition; they must outlive the world.
   void watch(Observer& observer);
+  // Nobody watches any more.
+  void dismiss_observers();
 
   // Runs up to and including `until`, or until the job has ended and every agent has exited. May be
   // called again with a later time.
