@@ -46,6 +46,7 @@ Scenario defaults() {
   Scenario scenario;
   scenario.job.min_nodes = 0;
   scenario.job.max_nodes = 0;
+  scenario.model.compute_per_sample = Duration(-1);
   return scenario;
 }
 

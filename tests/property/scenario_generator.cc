@@ -103,8 +103,9 @@ Scenario some_scenario() {
   job.journal_lost_after = some_duration();
   scenario.training.collective_timeout = some_duration();
   if (*rc::gen::arbitrary<bool>()) job.join_timeout = some_duration();
+  const Duration compute = *rc::gen::arbitrary<bool>() ? some_duration() : Duration{};
   scenario.model = {"",
-                    some_duration(),
+                    compute,
                     some_duration(),
                     *inRange<std::int64_t>(1, 1'000'000'000),
                     *inRange<std::int64_t>(1, 1'000'000'000),

@@ -64,8 +64,10 @@ bool same_world(const sim::WorldConfig& x, const sim::WorldConfig& y) {
 }
 
 TEST(ScenarioRoundTrip, what_is_written_reads_back_to_the_same) {
-  test::check("a scenario reads back to the same", {"timed", "random", "swarm", "market"}, [] {
+  const std::vector<std::string> classes{"timed", "random", "swarm", "market", "no compute"};
+  test::check("a scenario reads back to the same", classes, [] {
     const Scenario scenario = some_scenario();
+    RC_CLASSIFY(scenario.model.compute_per_sample == Duration{}, "no compute");
     for (const FaultEntry& fault : scenario.faults) {
       if (fault.form == FaultForm::kTimed) RC_TAG("timed");
       if (fault.form == FaultForm::kRandom) RC_TAG("random");
