@@ -11,7 +11,7 @@ constexpr std::array<Mutant, 25> kAll{{
      "acknowledgement"},
     {"unknown_is_created", "an append with an unknown outcome is taken for done", "journal"},
     {"unknown_is_failure", "an append with an unknown outcome is taken for not done", "budgets"},
-    {"commit_not_fenced", "a save of a round that is over is committed", "checkpoint", "late 47"},
+    {"commit_not_fenced", "a save of a round that is over is committed", "checkpoint", "late 149"},
     {"start_before_dead", "a World is recorded while an earlier foreign round may still run",
      "recorded_when_dead"},
     {"leave_not_awaited", "a World is recorded before any member left the earlier native round",

@@ -294,10 +294,8 @@ Call who_may_come(const FormingView& view, bool full) {
     const bool member = members.has(peer.beat.from);
     const bool starting =
         state == AgentState::kCleaning || (is_native(view) && state == AgentState::kWaiting);
-    if (starting) {
-      // Its programs take long: only the first round waits for them.
-      if (!view.journal.world && !full) call.wait_until(last_call, WaitReason::kLastCall);
-    } else if (member) {
+    if (starting) continue;  // its programs take long: only the first round waits for them
+    if (member) {
       call.wait_until(std::max(last_call, view.members_until), WaitReason::kMembersLeave);
     } else if (!full) {
       // A joiner has nothing to leave: it answers within a round trip, or it cannot hear. The
@@ -307,6 +305,9 @@ Call who_may_come(const FormingView& view, bool full) {
                       WaitReason::kMembersLeave);
     }
   }
+  // A job that starts does not know yet who comes, and each further round would start programs
+  // anew.
+  if (!view.journal.world && !full) call.wait_until(last_call, WaitReason::kLastCall);
   return call;
 }
 

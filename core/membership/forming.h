@@ -114,7 +114,8 @@ std::optional<ResumeChoice> choose_resume(const FormingView& view,
 //  - nobody could still come in who is alive. Members of the newest World are waited for until they
 //    have left, or should have; joiners until the last call is over, which begins anew with each
 //    joiner, up to a cap (after the first World, while members stand still, no longer than they
-//    need to answer). Once max_nodes are in, joiners are waited for no more;
+//    need to answer; before it, also if nobody is known who could come: a job that starts does not
+//    know yet who does). Once max_nodes are in, joiners are waited for no more;
 //  - the rounds before are dead, and where to resume is known.
 // So joins and losses that come together make one round. Members are ranked: those of the newest
 // World first, in their order there, then other holders of the state, then the rest by node. Who is
